@@ -1,8 +1,19 @@
 /**
- * What is measured: programs by name, built anew at each call. A case says how its inputs are filled where plain noise
- * will not do (labels are classes).
+ * What is measured: programs by name, built anew at each call. A case says how its inputs are
+ * filled where plain noise will not do (labels are classes).
  */
-import { type Dim, dim, gelu, input, softmax, type Tensor, trace } from "@kiln-ml/ir";
+import {
+  type Dim,
+  dim,
+  einsum,
+  gelu,
+  input,
+  param,
+  softmax,
+  type Tensor,
+  trace,
+  vmap,
+} from "@kiln-ml/ir";
 import * as nn from "@kiln-ml/nn";
 import * as optim from "@kiln-ml/optim";
 import type { Program } from "../compiler/src/program.ts";
@@ -92,7 +103,10 @@ export function mlp(widths: readonly number[]): nn.Sequential {
 export const mlpStep = (batch: Dim = 256, optimizer: OptimizerName = "adam"): Program =>
   step(mlp([784, 512, 512, 10]), [batch, 784], optimizer);
 
-/** The same in f16 where that is safe, with Adam and, if `scaled`, a scale of the loss that the step finds for itself. */
+/**
+ * The same in f16 where that is safe, with Adam and, if `scaled`, a scale of the loss that the step
+ * finds for itself.
+ */
 export function mlpStepInHalves(
   batch: number,
   scaled: boolean,
@@ -158,7 +172,10 @@ export const transformer = (blocks: number, width = 64, length: Dim = 32): Progr
   return program([x], () => net.forward(x));
 };
 
-/** One block of 8 heads over [batch, length, width]: forward, or a whole step that pulls its results to 0. */
+/**
+ * One block of 8 heads over [batch, length, width]: forward, or a whole step that pulls its results
+ * to 0.
+ */
 export const transformerBlock = (
   batch: number,
   length: number,
@@ -176,6 +193,55 @@ export const transformerBlock = (
   });
 };
 
+/** LayerNorm and attention of 4 heads, added to what came in. */
+class AttentionBlock extends nn.Module {
+  readonly norm = new nn.LayerNorm(32);
+  readonly attention = new nn.MultiHeadAttention(32, 4);
+  override forward(x: Tensor): Tensor {
+    return x.add(this.attention.forward(this.norm.forward(x)));
+  }
+}
+
+/** That block forward, or its training step by gradient descent. */
+const attentionBlock = (withStep: boolean): Program => {
+  const [x, block] = [f32("x", 2, 16, 32), new AttentionBlock()];
+  if (!withStep) return program([x], () => block.forward(x));
+  const sgd = new optim.SGD(block.parameters(), { lr: 0.1 });
+  return program([x], () => {
+    sgd.step(block.forward(x).square().mean());
+    return [];
+  });
+};
+
+const gcn = (): Program => {
+  const [x, edges] = [f32("x", 6, 4), input("edges", "i32", [2, 9])];
+  const layer = new nn.GCNConv(4, 3);
+  return program([x, edges], () => layer.forward(x, edges));
+};
+
+const perOptimizer = { SGD: 1, RMSProp: 1, AdaGrad: 1, Adadelta: 1, Lion: 1, Adam: 2, AdamW: 2, Adamax: 2, NAdam: 2, RAdam: 2, Adan: 2, LAMB: 2 } as const; // biome-ignore format: a table
+
+/** One parameter's update; those that count steps move the counter by a kernel of one number. */
+const updateBy = (name: keyof typeof perOptimizer) => (): Program => {
+  const [w, g] = [param(new Float32Array(64), { shape: [8, 8], name: "w" }), f32("g", 8, 8)];
+  // biome-ignore lint/performance/noDynamicNamespaceImportAccess: all of them are counted.
+  const opt = new optim[name as "SGD"]([w], { lr: 1e-3 });
+  return program([g], () => {
+    opt.apply([g]);
+    return [];
+  });
+};
+
+const einsumOf = (): Program => {
+  const [a, b] = [f32("a", 4, 8, 16), f32("b", 4, 16, 8)];
+  return program([a, b], () => einsum("bij,bjk->bik", a, b));
+};
+
+const mappedProduct = (): Program => {
+  const [w, xs] = [f32("w", 8, 16), f32("xs", 32, 16)];
+  return program([w, xs], () => vmap((x: Tensor) => w.matmul(x))(xs));
+};
+
 const batch = (): Dim => dim("batch", { max: 4096 });
 
 /** Cases of the fusion and memory tables. */
@@ -189,8 +255,8 @@ export const cases: readonly Case[] = [
 ];
 
 /**
- * Cases whose kernels are counted; `most` is the budget. On webgpu long sums of products run in parts, which another kernel adds:
- * that takes a kernel and saves many times its time.
+ * Cases whose kernels are counted; `most` is the budget. On webgpu long sums of products run in
+ * parts, which another kernel adds: that takes a kernel and saves many times its time.
  */
 export const budgets: readonly (Case & {
   readonly most: number | undefined;
@@ -208,6 +274,30 @@ export const budgets: readonly (Case & {
     most: 16,
     mostOnWebgpu: 20,
   },
+  {
+    name: "GroupNorm",
+    build: () => {
+      const [x, norm] = [f32("x", 2, 8, 6, 6), new nn.GroupNorm(2, 8)];
+      return program([x], () => norm.forward(x));
+    },
+    most: 1,
+  },
+  { name: "attention block forward", build: () => attentionBlock(false), most: 8 },
+  // On the CPU the scores are stored, forward and back.
+  {
+    name: "attention block step, sgd",
+    build: () => attentionBlock(true),
+    most: 26,
+    mostOnWebgpu: 24,
+  },
+  { name: "GCN layer", build: gcn, most: 3 },
+  ...Object.entries(perOptimizer).map(([name, most]) => ({
+    name: `update by ${name}`,
+    build: updateBy(name as keyof typeof perOptimizer),
+    most,
+  })),
+  { name: "einsum, as one product", build: einsumOf, most: 1 },
+  { name: "vmap of a matvec, as one product", build: mappedProduct, most: 1 },
 ];
 
 /** Cases whose compilation is timed. */

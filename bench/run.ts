@@ -8,8 +8,9 @@
  * `--cold [--target wasm]` times whole processes; `--models` times networks from ONNX files against
  * ONNX Runtime. `--xla [--slow] [--only PATTERN]` is the engine of several devices on those at
  * hand, or with `--slow` on 8 made of the processor, with JAX by hand beside it: it needs Python
- * with jax. `--gpu FOLDER/bench.mjs` writes the table of a real card as one file and its peers'
- * scripts beside it, for `KILN_PEERS=FOLDER node FOLDER/bench.mjs` on a machine that has one.
+ * with jax. `--linalg` is decompositions of 512 × 512 beside plain loops of C, which it compiles.
+ * `--gpu FOLDER/bench.mjs` writes the table of a real card as one file and its peers' scripts
+ * beside it, for `KILN_PEERS=FOLDER node FOLDER/bench.mjs` on a machine that has one.
  */
 import { dirname } from "node:path";
 import { parseArgs } from "node:util";
@@ -42,6 +43,7 @@ const { values: options } = parseArgs({
     save: { type: "string" },
     gpu: { type: "string" },
     xla: { type: "boolean" },
+    linalg: { type: "boolean" },
     python: { type: "string" },
   },
 });
@@ -82,6 +84,7 @@ const suites: Readonly<Record<string, (selected: Selected) => Row[] | Promise<Ro
       virtual: options.slow ?? false,
       python: options.python ?? process.env.KILN_PYTHON ?? "python3",
     }),
+  linalg: async (selected) => (await import("./linalg/rows.ts")).linalgRows(selected),
   cold: async (selected) => (await import("./cold.ts")).coldRows(selected, cpuTarget, threads),
   // The peer is loaded only where it is asked for: it takes a second.
   peers: async (selected) => (await import("./peers.ts")).peerRows(selected, options.slow ?? false),

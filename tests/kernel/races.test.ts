@@ -1,8 +1,9 @@
 /**
- * Work items of a parallel loop may run in any order and at once: what one writes, no other reads or writes. Seen by
- * running kernels one iteration after the other, and noting who touches what.
+ * Work items of a parallel loop, and the invocations of a grid, may run in any order and at once: what one writes, no
+ * other reads or writes, unless both are of one workgroup and met in between. Seen by running kernels in one order, and
+ * noting who touches what.
  */
-import { evaluateDim } from "@kiln-ml/ir";
+import { evaluateDim, input } from "@kiln-ml/ir";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -10,6 +11,8 @@ import type { Kernel } from "../../compiler/src/kernel/kernel.ts";
 import { parseKernel } from "../../compiler/src/kernel/parse.ts";
 import { printKernel } from "../../compiler/src/kernel/print.ts";
 import { interpret } from "../printers/interpret.ts";
+import { interpretWorkgroups } from "../printers/interpret-workgroups.ts";
+import { Races } from "../printers/workgroup-races.ts";
 import { programs } from "../stages/programs.ts";
 import { randomProgram } from "../support/graphs.ts";
 import { startedOf } from "../support/kernels-of.ts";
@@ -69,10 +72,22 @@ function raceIn(kernel: Kernel, dims: Values, target: "js" | "wasm"): string | u
   return race;
 }
 
-const isFree = (kernel: Kernel, dims: Values, target: "js" | "wasm"): void =>
-  assert.is(raceIn(kernel, dims, target), undefined, printKernel(kernel));
+/** The same of the invocations of a grid. */
+function raceInGrid(kernel: Kernel, dims: Values): string | undefined {
+  const races = new Races();
+  const arrays = kernel.params.map((p) => numbers(evaluateDim(p.size, dims)));
+  interpretWorkgroups(kernel, arrays, dims, races);
+  return races.found;
+}
 
-for (const target of ["js", "wasm"] as const)
+const isFree = (kernel: Kernel, dims: Values, target: "js" | "wasm" | "webgpu"): void =>
+  assert.is(
+    target === "webgpu" ? raceInGrid(kernel, dims) : raceIn(kernel, dims, target),
+    undefined,
+    printKernel(kernel),
+  );
+
+for (const target of ["js", "wasm", "webgpu"] as const)
   test(`${target}: work items of golden programs touch nothing that another writes`, () => {
     let parallel = 0;
     for (const make of Object.values(programs))
@@ -82,8 +97,43 @@ for (const target of ["js", "wasm"] as const)
         const dims = Object.fromEntries(kernel.dims.map((name) => [name, 5]));
         isFree(kernel, dims, target);
       }
-    assert.ok(parallel > 40, `${parallel} kernels`);
+    assert.ok(parallel > 30, `${parallel} kernels`);
   });
+
+/** Few invocations, as each is interpreted. */
+const smallProduct = anyProduct.filter(
+  ({ m, k, n, batch }) => m.size * k.size * n.size * (batch?.size ?? 1) <= 1 << 12,
+);
+
+test("webgpu: invocations that share tiles touch nothing that another writes meanwhile", () => {
+  fc.assert(
+    fc.property(smallProduct, (product) => {
+      const { program, dims } = programOf(product);
+      for (const { kernel } of startedOf(program, { target: "webgpu" }))
+        isFree(kernel, dims, "webgpu");
+    }),
+    { numRuns: runs(8) },
+  );
+});
+
+test("webgpu: lines that are sorted and scanned by a workgroup are free of races", () => {
+  const x = input("x", "f32", [2, 150]);
+  const sorted = x.sort(1);
+  for (const value of [x.cumsum(1), sorted, x.sum(1), x.sum(0), x.softmax(1)]) {
+    const program = { inputs: [x], outputs: [{ name: "y", value }], updates: [] };
+    for (const { kernel } of startedOf(program, { target: "webgpu" })) isFree(kernel, {}, "webgpu");
+  }
+});
+
+test("webgpu: invocations of random programs touch nothing that another writes", () => {
+  fc.assert(
+    fc.property(randomProgram({ dtypes: ["f32", "f16", "i32", "u8"] }), ({ program }) => {
+      for (const { kernel, starts } of startedOf(program, { target: "webgpu" }))
+        if (starts.every((n) => n === 0)) isFree(kernel, { N: 5 }, "webgpu");
+    }),
+    { numRuns: runs(40) },
+  );
+});
 
 test("wasm: work items that pack and multiply touch nothing that another writes", () => {
   fc.assert(
@@ -126,6 +176,51 @@ test("an element that two work items write is a race, one that the same writes t
   assert.is(raced("i+4"), undefined);
   assert.is(raced("i+1"), "y[1] is written and written, in work items 0 and 1");
   assert.is(raced("7"), "y[7] is written and written, in work items 0 and 1");
+});
+
+const racedInGrid = (statements: string): string | undefined =>
+  raceInGrid(
+    parseKernel(`kernel k
+  read x: f32[8]
+  write y: f32[8]
+  workgroup 4
+{
+  loop g < 2 workgroup {
+    invocation lid where lid < 4
+    array tile: shared f32[4]
+    ${statements}
+  }
+}
+`),
+    {},
+  );
+
+test("invocations that meet in between do not race, those of different workgroups never meet", () => {
+  const store = "store tile[lid] = x[4*g+lid]";
+  const turned = "store y[4*g+lid] = tile[-lid+3]";
+  assert.is(racedInGrid(`${store}\nbarrier\n${turned}`), undefined);
+  assert.is(
+    racedInGrid(`${store}\n${turned}`),
+    "tile[3] is written and read, by invocations 3 and 0",
+  );
+  assert.is(
+    racedInGrid(`loop s < 2 serial {\n${store}\nbarrier\n${turned}\n}`),
+    "tile[0] is read and written, by invocations 3 and 0",
+  );
+  assert.is(
+    racedInGrid(`loop s < 2 serial {\n${store}\nbarrier\n${turned}\nbarrier\n}`),
+    undefined,
+  );
+  assert.is(racedInGrid("store y[4*g+lid] = x[0]"), undefined);
+  assert.is(
+    racedInGrid("store y[lid] = x[0]"),
+    "y[0] is written and written, by invocations 0 and 0 of different workgroups",
+  );
+  assert.is(
+    racedInGrid("loop i < 3 local {\nstore y[4*g] = x[i]\n}"),
+    "y[0] is written and written, by invocations 0 and 1",
+  );
+  assert.is(racedInGrid("loop i < 1 local {\nstore y[4*g] = x[i]\n}"), undefined);
 });
 
 test.run();

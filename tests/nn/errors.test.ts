@@ -87,6 +87,7 @@ const cases: readonly (readonly [Kind, string, () => unknown])[] = [
   [ShapeError, "accuracy: targets do not fit: scores [4,3] need [4], got [3]\n  give one class for each row of scores; argMax(-1) of one-hot rows", () => nn.accuracy(f32(4, 3), input("t", "i32", [3]))],
   [DtypeError, "lstm: lengths must be integers, got f32\n  feed an Int32Array, or convert: lengths.convert(\"i32\")", () => new nn.LSTM(2, 3).forward(f32(4, 5, 2), { lengths: f32(4) })],
   [ShapeError, "gru: lengths must be one a sequence: [5] for [4]\n  give one length for each entry of the batch", () => new nn.GRU(2, 3).forward(f32(4, 5, 2), { lengths: input("n", "i32", [5]) })],
+  [ShapeError, "lstm: projSize must be less than hidden, got 3 for 3\n  leave it out where the state is to stay as wide", () => new nn.LSTM(2, 3, { projSize: 3 })],
   [GraphError, "lstm: state must be 2 tensors, got 1\n  pass what the layer returned as its state, or leave it out for zeros", () => new nn.LSTM(2, 3).forward(f32(4, 5, 2), { state: [f32(1, 4, 3)] })],
   [ShapeError, "rnn: state must be [1,4,3], got [4,3]\n  pass what the layer returned as its state, or leave it out for zeros", () => new nn.RNN(2, 3).forward(f32(4, 5, 2), { state: [f32(4, 3)] })],
   [GraphError, "dropout: rate must be from 0 to 1, got -0.1\n  give a number of that range", () => new nn.GRU(2, 3, { dropout: -0.1 })],

@@ -5,6 +5,10 @@ import * as optim from "@kiln-ml/optim";
 import { compile } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { HiddenOf } from "./adapted-layers.ts";
+
+/** The steps of a recurrent layer, as a layer of one result. */
+const yOf = (layer: nn.RNN): OneInput => new nn.Sequential(layer);
 
 type OneInput = nn.Module & { forward(x: Tensor): Tensor };
 
@@ -50,6 +54,36 @@ const pairs: Record<string, readonly [lazy: () => OneInput, own: () => OneInput,
       () => new nn.InstanceNorm1d({ affine: true }),
       () => new nn.InstanceNorm1d(3, { affine: true }),
       [2, 3, 4],
+    ],
+    LayerNorm: [() => new nn.LayerNorm(), () => new nn.LayerNorm(3), [2, 3]],
+    "LayerNorm without gain": [
+      () => new nn.LayerNorm({ affine: false }),
+      () => new nn.LayerNorm(3, { affine: false }),
+      [2, 3],
+    ],
+    RmsNorm: [() => new nn.RmsNorm({ eps: 1e-3 }), () => new nn.RmsNorm(3, { eps: 1e-3 }), [2, 3]],
+    GroupNorm: [() => new nn.GroupNorm(2), () => new nn.GroupNorm(2, 4), [2, 4, 3]],
+    RNN: [() => yOf(new nn.RNN(4)), () => yOf(new nn.RNN(3, 4)), [1, 2, 3]],
+    GRU: [
+      () => yOf(new nn.GRU(2, { layers: 2, bidirectional: true })),
+      () => yOf(new nn.GRU(3, 2, { layers: 2, bidirectional: true })),
+      [1, 2, 3],
+    ],
+    LSTM: [
+      () => yOf(new nn.LSTM(2, { projSize: 1 })),
+      () => yOf(new nn.LSTM(3, 2, { projSize: 1 })),
+      [1, 2, 3],
+    ],
+    RNNCell: [() => new nn.RNNCell(2), () => new nn.RNNCell(3, 2), [1, 3]],
+    GRUCell: [
+      () => new nn.GRUCell(2, { resetAfter: false }),
+      () => new nn.GRUCell(3, 2, { resetAfter: false }),
+      [1, 3],
+    ],
+    LSTMCell: [
+      () => new HiddenOf(new nn.LSTMCell(2)),
+      () => new HiddenOf(new nn.LSTMCell(3, 2)),
+      [1, 3],
     ],
     InstanceNorm2d: [() => new nn.InstanceNorm2d(), () => new nn.InstanceNorm2d(3), [2, 3, 2, 2]],
     InstanceNorm3d: [

@@ -233,7 +233,74 @@ test("dropout stands between layers only, and not in evaluation", async () => {
   assert.ok(await repeats(two));
 });
 
+for (const both of [false, true])
+  test(`an LSTM with a projected state is PyTorch's${both ? ", both ways" : ""}: y, h and c by hand`, async () => {
+    const [layers, proj, rows] = [2, 1, 4 * hidden];
+    const file: Record<string, Constant> = {};
+    const w: Weights = {};
+    let n = 0;
+    const add = (name: string, ...shape: number[]) => {
+      const size = shape.reduce((a, b) => a * b, 1);
+      const data = Float32Array.from({ length: size }, () => Math.sin(12.9 * ++n));
+      w[name] = { shape, data };
+      file[name] = { dtype: "f32", shape, data: new Uint8Array(data.buffer) };
+    };
+    for (let l = 0; l < layers; l++)
+      for (const way of both ? ["", "_reverse"] : [""]) {
+        add(`weight_ih_l${l}${way}`, rows, l ? proj * (both ? 2 : 1) : inputs);
+        add(`weight_hh_l${l}${way}`, rows, proj);
+        add(`bias_ih_l${l}${way}`, rows);
+        add(`bias_hh_l${l}${way}`, rows);
+        add(`weight_hr_l${l}${way}`, proj, hidden);
+      }
+    const layer = new nn.LSTM(inputs, hidden, { layers, bidirectional: both, projSize: proj });
+    await loadWeights(layer, writeSafetensors(file), { names: "pytorch" });
+    const length = 4;
+    const xs = Array.from({ length }, (_, t) =>
+      Array.from({ length: inputs }, (_, k) => Math.sin(t + 3 * k)),
+    );
+    let y: number[][] = xs;
+    const last: [number[], number[]][] = [];
+    for (let l = 0; l < layers; l++) {
+      const ways = (both ? ["", "_reverse"] : [""]).map((way) => {
+        let h = new Array<number>(proj).fill(0);
+        let c = new Array<number>(hidden).fill(0);
+        const out: number[][] = [];
+        for (let i = 0; i < length; i++) {
+          const t = way ? length - 1 - i : i;
+          const gates = [linear(w, `ih_l${l}`, way, y[t]!), linear(w, `hh_l${l}`, way, h)] as const;
+          const [inner, next] = step("LSTM", ...gates, c, c);
+          const m = w[`weight_hr_l${l}${way}`]!.data;
+          h = h.map((_, r) => inner.reduce((s, v, k) => s + v * m[r * hidden + k]!, 0));
+          c = next;
+          out[t] = h;
+        }
+        last.push([h, c]);
+        return out;
+      });
+      y = xs.map((_, t) => ways.flatMap((r) => r[t]!));
+    }
+    const f = compile((x: Tensor) => {
+      const r = layer.forward(x);
+      return [r.y, ...r.state];
+    });
+    const [out, h, c] = await f({ data: Float32Array.from(xs.flat()), shape: [1, length, inputs] });
+    near("y", await out!.data(), y.flat());
+    near(
+      "h",
+      await h!.data(),
+      last.flatMap(([v]) => v),
+    );
+    near(
+      "c",
+      await c!.data(),
+      last.flatMap(([, v]) => v),
+    );
+    assert.equal([h!.shape, c!.shape], [[last.length, 1, proj], [last.length, 1, hidden]]); // biome-ignore format: shapes
+  });
+
 test("prints what it is", () => {
+  assert.match(String(new nn.LSTM(3, { projSize: 2 })), "LSTM ? → 3 → 2 (not built)");
   const layer = new nn.LSTM(inputs, hidden, { layers: 2, bidirectional: true });
   assert.match(String(layer), "LSTM 3 → 2, 2 layers, both ways (240 parameters)");
 });

@@ -1,46 +1,105 @@
 /**
- * Runs kernel IR of a GPU: the invocations of a workgroup each run a statement before any runs the
- * next, which is one of the orders that a device may take.
+ * Runs kernel IR of a GPU: the invocations of a workgroup each run a statement before any runs the next, which is one of
+ * the orders that a device may take. Told so, it notes who touches what: a race is an order that comes to other values.
  */
 import { evaluateDim } from "@kiln-ml/ir";
 import type { Kernel, Of, Stmt } from "../../compiler/src/kernel/kernel.ts";
-import { bound, runAll, runOne, type State, stateOf } from "./interpret.ts";
+import { bodyOf, partsOf } from "../../compiler/src/kernel/parts.ts";
+import { bound, holds, runAll, runOne, type State, stateOf } from "./interpret.ts";
+import type { Races } from "./workgroup-races.ts";
+
+type Values = Readonly<Record<string, number>>;
 
 export function interpretWorkgroups(
   kernel: Kernel,
   arrays: readonly number[][],
-  index: Readonly<Record<string, number>>,
+  index: Values,
+  races?: Races,
 ): void {
   const outside = stateOf(kernel, arrays, index);
   const grid = (body: readonly Stmt[], s: State): void => {
-    for (const stmt of body)
-      if (stmt.kind !== "loop" || stmt.loop !== "workgroup")
-        throw new Error(`${stmt.kind} in a grid`);
-      else
-        for (let i = 0; i < evaluateDim(stmt.extent, s.index); i++) {
-          const here = bound(s, stmt.name, i);
-          if (stmt.body.some((t) => t.kind === "loop" && t.loop === "workgroup"))
-            grid(stmt.body, here);
-          else together(stmt.body, invocationsOf(here, kernel.workgroupSize));
-        }
+    const inner = body.some((t) => t.kind === "loop" && t.loop === "workgroup");
+    if (!inner) workgroup(body, s, kernel.workgroupSize, races);
+    else
+      for (const stmt of body)
+        if (stmt.kind === "loop" && stmt.loop === "workgroup")
+          for (let i = 0; i < evaluateDim(stmt.extent, s.index); i++)
+            grid(stmt.body, bound(s, stmt.name, i));
+        else throw new Error(`${stmt.kind} in a grid`);
   };
   grid(kernel.body, outside);
 }
 
-/** Each with accumulators and arrays of its own, and memory that all see. */
-const invocationsOf = (s: State, size: number): State[] =>
-  Array.from({ length: size }, () => ({ ...s, values: new Map(), arrays: new Map(s.arrays) }));
+/** Each invocation has accumulators and arrays of its own, and memory that all see. */
+function workgroup(body: readonly Stmt[], s: State, size: number, races?: Races): void {
+  races?.begin();
+  const invocations = Array.from({ length: size }, (_, lid): State => {
+    const arrays = new Map(s.arrays);
+    const touched: State["touched"] = races
+      ? (name, at, how) => races.touch(lid, name, arrays.get(name)!, at, how)
+      : s.touched;
+    return { ...s, values: new Map(), arrays, touched };
+  });
+  together(body, invocations, races);
+}
 
-function together(body: readonly Stmt[], invocations: readonly State[]): void {
+function together(body: readonly Stmt[], invocations: readonly State[], races?: Races): void {
   let now = [...invocations];
-  for (const stmt of body)
+  for (const stmt of body) {
+    if (partsOf(stmt).meets) races?.meet();
     if (stmt.kind === "combine") combine(stmt, now);
+    else if (stmt.kind === "prefix") prefix(stmt, now);
     else if (stmt.kind === "letInvocation") now = now.map((s, lid) => bound(s, stmt.name, lid));
+    else if (stmt.kind === "array" && stmt.space === "shared") share(stmt, now);
     else if (stmt.kind === "loop" && stmt.loop === "local")
       for (const [lid, s] of now.entries())
         for (let i = lid; i < evaluateDim(stmt.extent, s.index); i += now.length)
           runAll(stmt.body, bound(s, stmt.name, i));
-    else now = now.map((s) => runOne(stmt, s));
+    else if (stmt.kind === "loop" && isJoint(stmt)) jointly(stmt, now, races);
+    else if (stmt.kind === "if" && isJoint(stmt)) {
+      // They all go in, or none does: `verify` sees to it.
+      if (holds(stmt.when, now[0]!)) together(stmt.then, now, races);
+    } else now = now.map((s) => runOne(stmt, s));
+  }
+}
+
+/** Whether invocations meet inside of a statement, or share what is in it. */
+const isJoint = (s: Stmt): boolean =>
+  bodyOf(s).some(
+    (t) =>
+      partsOf(t).meets ||
+      (t.kind === "loop" && t.loop === "local") ||
+      t.kind === "letInvocation" ||
+      (t.kind === "array" && t.space === "shared") ||
+      isJoint(t),
+  );
+
+function jointly(l: Of<"loop">, all: readonly State[], races?: Races): void {
+  const { index } = all[0]!;
+  for (let i = evaluateDim(l.start ?? 0, index); i < evaluateDim(l.extent, index); i += l.step ?? 1)
+    together(
+      l.body,
+      all.map((s) => bound(s, l.name, i)),
+      races,
+    );
+}
+
+function share({ name, size }: Of<"array">, all: readonly State[]): void {
+  const array = new Array<number>(evaluateDim(size, all[0]!.index)).fill(0);
+  for (const s of all) s.arrays.set(name, array);
+}
+
+/** Accumulators come to hold what all before them and their carry came to, carries the whole. */
+function prefix({ names, carries, reducers }: Of<"prefix">, all: readonly State[]): void {
+  for (const [i, name] of names.entries()) {
+    let sofar = all[0]!.values.get(carries[i]!)!;
+    for (const s of all) {
+      const own = s.values.get(name)!;
+      s.values.set(name, sofar);
+      sofar = joined(reducers[i]!, sofar, own);
+    }
+    for (const s of all) s.values.set(carries[i]!, sofar);
+  }
 }
 
 /**

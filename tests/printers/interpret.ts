@@ -55,7 +55,7 @@ export const stateOf = (
   iterates: () => {},
 });
 
-const holds = (conditions: readonly Condition[], s: State): boolean =>
+export const holds = (conditions: readonly Condition[], s: State): boolean =>
   conditions.every((c) => {
     const v = at(c.value, s);
     return c.test === "zero" ? v === 0 : v >= 0;

@@ -173,6 +173,7 @@ async function checkLong(features: string[]): Promise<void> {
     (x) => [x.cummin(1, { reverse: true }), x.cumprod(1, { exclusive: true })],
     (x) => [x.transpose().cumsum(0), x.cumsum(1).max(1)],
     (x) => [x.mul(2), x.mul(2).cumsum(1).add(x), x.cumsum(1)],
+    (x) => [x.cumsum(1), x.max(1), x.sum(1).mul(2)],
   ];
   for (const length of lineLengths)
     for (const [b, build] of builds.entries()) {

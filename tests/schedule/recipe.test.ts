@@ -119,14 +119,92 @@ test("a move that cannot be made says why", () => {
   );
 });
 
+const line = (step: string, before = "acc sum0: i32 = 0:i32"): readonly Stmt[] =>
+  body(`kernel line
+  read x@: i32[12]
+  readwrite y@: i32[12]
+{
+  loop i' < 3 parallel {
+    ${before}
+    loop r' < 4 serial {
+      ${step}
+    }
+  }
+}
+`);
+const sum = "accumulate sum0 by sum x@[4*i'+r']";
+
+test("a line whose steps cannot be taken in parts is not shared", () => {
+  const why = (step: string, before?: string): string => {
+    const made = tryRecipe(line(step, before), "scan i r 64", moves);
+    return "why" in made ? made.why : "made";
+  };
+  const store = "store y@[4*i'+r'] = sum0";
+  assert.is(why(`${sum}\n${store}`), "made");
+  assert.is(why(`${store}\n${sum}`), "made");
+  assert.is(why(`${store}\n${sum}\n${store}`), "sum0 is read on both sides");
+  assert.is(why("store y@[4*i'+r'] = x@[4*i'+r']"), "nothing runs along the line");
+  assert.is(why(`${sum}\n${sum}`), "sum0 is changed elsewhere");
+  assert.is(
+    why(
+      `${sum}\naccumulate max1 by max sum0`,
+      "acc sum0: i32 = 0:i32\nacc max1: i32 = -2147483648:i32",
+    ),
+    "sum0 is taken in by a step",
+  );
+  assert.is(why(sum, "acc sum0: i32 = 5:i32"), "sum0 does not begin with what changes nothing");
+  assert.is(
+    why(sum, "store y@[i'] = 0:i32\nacc sum0: i32 = 0:i32"),
+    "a store stands before the line",
+  );
+  assert.is(why(`if r' >= 0 {\n${sum}\n}`), "a if stands on the line");
+  assert.is(why(`${sum}\nstore y@[i'] = sum0`), "several steps may write an element of y@");
+  assert.is(
+    why(`${sum}\nstore y@[4*i'+floor(r'/2)] = sum0`.replace("floor(r'/2)", "(r'/2)")),
+    "several steps may write an element of y@",
+  );
+  assert.is(
+    why(`store y@[4*i'+r'] = x@[4*i'+r']\naccumulate sum0 by sum y@[4*i'+r']`),
+    "y@ is read after it is written",
+  );
+  assert.is(
+    why("accumulate sum0 by any x@[4*i'+r']", "acc sum0: i32 = 0:i32"),
+    "parts of sum0 are not joined",
+  );
+  const made = tryRecipe(line(sum), "mark r unrolled; scan i r 64", moves);
+  assert.is("why" in made && made.why, "r is unrolled, not serial");
+});
+
+test("what all invocations of a row run writes nothing", () => {
+  const row = (first: string): readonly Stmt[] =>
+    body(`kernel row
+  read x@: f32[12]
+  write y@: f32[12]
+  write z@: f32[12]
+{
+  loop i' < 3 parallel {
+    ${first}
+    loop j' < 4 simd {
+      store z@[4*i'+j'] = x@[4*i'+j']
+    }
+  }
+}
+`);
+  const store = row("loop k' < 4 serial {\nstore y@[4*i'+k'] = x@[4*i'+k']\n}");
+  for (const step of ["cooperate i j", "teams i j 2 4"]) {
+    const made = tryRecipe(store, step, moves);
+    assert.is("why" in made && made.why, "a loop stands before j");
+    const read = row("acc sum0: f32 = 0\nloop k' < 4 serial {\naccumulate sum0 by sum x@[k']\n}");
+    assert.not("why" in tryRecipe(read, step, moves));
+  }
+});
+
 for (const target of ["js", "wasm", "webgpu"] as const)
   test(`${target}: the recipe of a kernel makes it of the naive one`, () => {
     let replayed = 0;
     for (const make of Object.values(programs))
       for (const { naive: from, scheduled, recipe } of naiveKernelsOf(make(), { target })) {
-        // Scans of webgpu are built.
-        if (recipe === undefined) continue;
-        const made = tryRecipe(from.body, recipe, moves);
+        const made = tryRecipe(from.body, recipe!, moves);
         assert.not("why" in made, recipe);
         const { params, workgroupSize } = scheduled;
         const again = { ...scheduled, params, workgroupSize, body: made as Kernel["body"] };

@@ -5,6 +5,7 @@
  */
 import { isMovement, opRecord, sizeOf, type Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise, walkAccesses } from "../access.ts";
+import type { Machine } from "../machine/machine.ts";
 import { addMember, findComputeAt, openMap } from "./compute-at.ts";
 import { addDependency, dependsOn, type Group } from "./group.ts";
 import { mayBind } from "./kernel-limits.ts";
@@ -45,7 +46,8 @@ function mustStore(state: Fusion, node: Tensor, by: ReadonlySet<Group>): boolean
   if (state.relief.forced.has(node)) return true;
   if (!isPointwise(node)) return false;
   if (isSingle(node)) return false;
-  if (state.limits.matrixUnits && isCast(node) && isWorthCasting(node, by)) return true;
+  const { machine, matrixUnits } = state.limits;
+  if (machine && matrixUnits && isCast(node) && isWorthCasting(node, by, machine)) return true;
   if (by.size > 1) {
     const work = workOf(state, node, cheapOps);
     return (work.costly || work.ops > cheapOps || work.loads > 2) && mayBind(state, by);
@@ -58,17 +60,12 @@ function mustStore(state: Fusion, node: Tensor, by: ReadonlySet<Group>): boolean
 
 const isCast = (t: Tensor): boolean => t.op === "convert" && t.dtype === "f16";
 
-/** Lines of a tile, about: an element is brought once for so many results. */
-const linesOfTile = 128;
-/** Launch overhead as bytes: what memory moves in 7 µs. */
-const launch = 12e6;
-
 /**
  * Whether products bring an operand so often that halving it is worth a kernel that makes it f16
  * beforehand: it reads four bytes and stores two an element, and each time that one is brought two
  * are saved.
  */
-function isWorthCasting(node: Tensor, by: ReadonlySet<Group>): boolean {
+function isWorthCasting(node: Tensor, by: ReadonlySet<Group>, machine: Machine): boolean {
   const size = sizeOf(node.shape);
   if (typeof size !== "number") return false;
   let times = 0;
@@ -79,9 +76,9 @@ function isWorthCasting(node: Tensor, by: ReadonlySet<Group>): boolean {
       [c.b, c.m],
     ] as const)
       if (operand === node || (operand.operands[0] === node && isMovement(operand)))
-        times += Math.ceil(extentGuess(others) / linesOfTile);
+        times += Math.ceil(extentGuess(others) / machine.tileLines);
   }
-  return size * (2 * times - 6) > launch;
+  return size * (2 * times - 6) > machine.launch.bytes;
 }
 
 /**

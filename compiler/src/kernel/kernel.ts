@@ -172,9 +172,9 @@ export type Stmt =
       readonly apart?: true;
     }
   /**
-   * Workgroup-wide inclusive scan: each accumulator becomes carry-in plus the accumulators of all
-   * lower invocations and its own; `carries` then hold the workgroup's total, the next tile's
-   * carry-in. For sum, prod, max and min.
+   * Workgroup-wide exclusive scan: each accumulator becomes carry-in plus the accumulators of all
+   * lower invocations; `carries` then hold that of all, the next tile's carry-in. For sum, prod,
+   * max and min.
    */
   | {
       readonly kind: "prefix";

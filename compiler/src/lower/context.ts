@@ -68,7 +68,7 @@ export function storeMember(
   context: LoweringContext,
   values: Values,
   node: Tensor,
-  rename: Rename,
+  rename: Rename = new Map(),
 ): Stmt {
   const coords = renamed(context.group.members.get(node)!.coords, rename);
   const value = values.at(node, coords);
@@ -91,9 +91,9 @@ export function startOf(reducer: Reducer, dtype: Dtype): number {
   return { sum: 0, prod: 1, max: low, min: high, any: 0, all: 1, argMax: 0, argMin: 0 }[reducer];
 }
 
-/** The same of a reduction or scan, in the dtype of its accumulator. */
-export const identityOf = (node: Tensor, kept: Dtype = node.dtype): Expr =>
-  constant(kept, startOf(opRecord(node.op).reducer!, node.operands[0]!.dtype));
+/** The same of a reduction or scan. */
+export const identityOf = (node: Tensor): Expr =>
+  constant(node.dtype, startOf(opRecord(node.op).reducer!, node.operands[0]!.dtype));
 
 /** The element a reduction takes in at result coordinates and loop variables. */
 export function reducedValue(

@@ -19,12 +19,6 @@ import type { Rename } from "../kernel/map.ts";
 export const renamed = (dims: readonly Dim[], by: Rename): Dim[] =>
   by.size === 0 ? [...dims] : dims.map((d) => substitute(d, by));
 
-/**
- * `rename` where `here` holds: its index expressions are put in terms of `here`, which is added.
- */
-export const renamedAt = (rename: Rename, here: Rename): Rename =>
-  new Map([...here, ...[...rename].map(([n, d]) => [n, substitute(d, here)] as const)]);
-
 /** Nested loops around a body, the first outermost. */
 export const nest = (loops: readonly Loop[], kind: LoopKind, body: readonly Stmt[]): Stmt[] =>
   loops.reduceRight<Stmt[]>(

@@ -22,8 +22,5 @@ export function naiveRows(context: LoweringContext): Stmt[] {
 }
 
 /** A scan group: each line a step of the axis after the other. */
-export function naiveScan(context: LoweringContext): Stmt[] {
-  const { outer, inner } = context.group;
-  const line = lineOf(context, new Map(), (step) => nest(inner, "serial", step));
-  return nest(outer, "parallel", line);
-}
+export const naiveScan = (context: LoweringContext): Stmt[] =>
+  nest(context.group.outer, "parallel", lineOf(context));

@@ -98,13 +98,13 @@ export function emitRow(context: LoweringContext, block: Values): void {
     block.body.push(...reduces.map((r) => declareAcc(context, r)));
     const inner = block.inner();
     for (const r of reduces) inner.body.push(accumulate(context, inner, r, outer, vars));
-    for (const s of stores) inner.body.push(storeMember(context, inner, s, new Map()));
+    for (const s of stores) inner.body.push(storeMember(context, inner, s));
     block.body.push(...nest(group.inner, "simd", inner.body));
     for (const r of reduces) block.bind(r, ref(accName(context, r), r.dtype));
   }
   for (const [node, p] of membersOf(group))
     if (p.level === "outer" && context.stored.has(node))
-      block.body.push(storeMember(context, block, node, new Map()));
+      block.body.push(storeMember(context, block, node));
   for (const r of rootReduces(context)) block.body.push(accumulate(context, block, r, [], outer));
 }
 
@@ -119,5 +119,5 @@ export function emitRoot(context: LoweringContext, block: Values): void {
   for (const r of rootReduces(context)) block.bind(r, ref(accName(context, r), r.dtype));
   for (const [node, p] of membersOf(context.group))
     if (p.level === "root" && context.stored.has(node))
-      block.body.push(storeMember(context, block, node, new Map()));
+      block.body.push(storeMember(context, block, node));
 }

@@ -26,6 +26,7 @@
  * readers, nor for symbolic extents.
  */
 import { constant, isStatic, makeNode, sizeOf, type Tensor } from "@kiln-ml/ir";
+import { longSums } from "../machine/splits.ts";
 import type { Pass } from "../pass.ts";
 import { nodesOf, type Program, rewriteProgram, rootsOf } from "../program.ts";
 import { build } from "../rules/match.ts";
@@ -34,9 +35,7 @@ import { inDtype, partDtype } from "./split-reduce.ts";
 const fewest = 3;
 /** Tensors that every device lets a kernel bind. */
 const usual = 8;
-/** Shorter sums are one workgroup's work. */
-const leastElements = 1 << 18;
-const usualParts = 1024;
+const { leastElements, mostParts: usualParts } = longSums;
 
 export const joinSums: Pass = {
   name: "join-sums",

@@ -23,20 +23,10 @@
  */
 import { isOp, isStatic, makeNode, reducedAxes, sizeOf, type Tensor } from "@kiln-ml/ir";
 import { skinnyLines } from "../fuse/contraction.ts";
+import { columnSums } from "../machine/splits.ts";
 import type { Pass } from "../pass.ts";
 import { nodesOf, type Program, rewriteProgram } from "../program.ts";
 import { inDtype, largestDivisor, partDtype, splits } from "./split-reduce.ts";
-
-/** A sum of fewer elements takes less time than another kernel does. */
-const leastElements = 1 << 20;
-/**
- * Results that keep the device busy: of an invocation each, and of a workgroup each where the last
- * axis is reduced too.
- */
-const busyColumns = 1 << 18;
-const busyRows = 1 << 12;
-/** An eighth of that is enough to leave a reduction as it is. */
-const slack = 8;
 
 export const splitColumns: Pass = {
   name: "split-columns",
@@ -83,7 +73,9 @@ function split(node: Tensor): Tensor {
   const axes = reducedAxes(node);
   const [size, results] = [sizeOf(x.shape), sizeOf(node.shape)];
   const trailing = axes.every((axis, i) => axis === x.rank - axes.length + i);
-  if (trailing || !isStatic(size) || !isStatic(results) || size < leastElements) return node;
+  if (trailing || !isStatic(size) || !isStatic(results) || size < columnSums.leastElements)
+    return node;
+  const { busyColumns, busyRows, slack } = columnSums;
   const busy = axes.includes(x.rank - 1) ? busyRows : busyColumns;
   if (results === 0 || results >= busy / slack) return node;
   for (const axis of axes) {

@@ -36,22 +36,12 @@ import { aliasRoot } from "../access.ts";
 import type { Choices } from "../choices.ts";
 import { findAttention } from "../fuse/attention.ts";
 import { skinnyLines } from "../fuse/contraction.ts";
+import { products } from "../machine/splits.ts";
 import type { Pass } from "../pass.ts";
 import { nodesOf, type Program, rewriteProgram, rootsOf } from "../program.ts";
 import { inDtype, partDtype } from "./split-reduce.ts";
 
-/** Sums of fewer products are over before a second kernel would begin. */
-const leastLength = 1024;
-/**
- * Workgroups that keep a device busy, and the products of a part at least, so that a part is worth
- * a workgroup; and the workgroups that also hide each other's waits, for sums so long that their
- * parts' results take no time beside them.
- */
-const busy = { groups: 320, part: 256 };
-const hidden = { groups: 1024, part: 768 };
-const mostParts = 64;
-/** The edge of the tile that a workgroup computes. */
-const tile = 64;
+const { leastLength, busy, hidden, mostParts, tile } = products;
 
 export const splitContraction: Pass = {
   name: "split-contraction",

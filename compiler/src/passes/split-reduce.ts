@@ -21,14 +21,9 @@
  * one piece.
  */
 import { type Dtype, isStatic, makeNode, reducedAxes, sizeOf, type Tensor } from "@kiln-ml/ir";
+import { longSums as sums } from "../machine/splits.ts";
 import type { Pass } from "../pass.ts";
 import { rewriteProgram } from "../program.ts";
-
-/** Reductions of fewer elements are one workgroup's work. */
-const leastElements = 1 << 18;
-/** With more results than this the device is busy anyway. */
-const mostResults = 64;
-const mostParts = 1024;
 
 /** Reductions whose parts may be joined by the same reduction. */
 export const splits: ReadonlySet<string> = new Set(
@@ -52,9 +47,9 @@ function split(node: Tensor): Tensor {
   const length = sizeOf(axes.map((axis) => x.shape[axis]!));
   const results = sizeOf(node.shape);
   if (!trailing || !isStatic(length) || !isStatic(results)) return node;
-  if (length < leastElements || results > mostResults) return node;
-  const parts = largestDivisor(length, mostParts);
-  if (parts < 16) return node;
+  if (length < sums.leastElements || results > sums.mostResults) return node;
+  const parts = largestDivisor(length, sums.mostParts);
+  if (parts < sums.leastParts) return node;
   const dtype = partDtype(node);
   const shape = [...node.shape, parts, length / parts];
   const operands = [inDtype(x, dtype)];

@@ -32,15 +32,10 @@ import {
   sizeOf,
   type Tensor,
 } from "@kiln-ml/ir";
+import { longScans } from "../machine/splits.ts";
 import type { Pass } from "../pass.ts";
 import { rewriteProgram } from "../program.ts";
 import { largestDivisor } from "./split-reduce.ts";
-
-/** Shorter lines are one workgroup's work. */
-const leastLength = 1 << 16;
-/** So many lines keep a device busy. */
-const busyLines = 64;
-const mostParts = 1024;
 
 const joins: Readonly<Record<string, readonly [reduce: string, join: string]>> = {
   cumsum: ["reduceSum", "add"],
@@ -60,8 +55,9 @@ function split(node: Tensor): Tensor {
   const x = node.operands[0]!;
   const { axis, reverse } = scanAttrs(node);
   const [length, size] = [x.shape[axis]!, sizeOf(x.shape)];
-  if (!isStatic(length) || !isStatic(size) || length < leastLength) return node;
+  if (!isStatic(length) || !isStatic(size) || length < longScans.leastLength) return node;
   const lines = size / length;
+  const { busyLines, mostParts } = longScans;
   const parts = largestDivisor(length, mostParts);
   if (lines >= busyLines || lines * parts < busyLines) return node;
   const make = (op: string, operands: readonly Tensor[], attrs: Attrs, shape: Shape): Tensor =>

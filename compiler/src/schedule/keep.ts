@@ -228,7 +228,7 @@ function keptIn(stmts: readonly Stmt[], row: Row, which: Which): readonly Stmt[]
     append(s, stores.get(s) ?? [], row),
   ]);
   const made = mapStmts(stored, { replace: (e) => by.get(e) });
-  return made.map((s) => (isPhase(s, row) ? withoutUnused(s) : s));
+  return made.map((s) => (isPhase(s, row) ? mapBlock(s, withoutUnused) : s));
 }
 
 const isPhase = (s: Stmt, { names }: Row): s is Loop =>
@@ -275,13 +275,11 @@ function append(s: Stmt, more: readonly Stmt[], row: Row): Stmt {
   });
 }
 
-/** Drops what is bound and not used any more. */
-const withoutUnused = (s: Stmt): Stmt =>
-  mapBlock(s, (body) =>
-    body
-      .filter((t, i) => {
-        if (t.kind !== "let" && t.kind !== "letDynamic") return true;
-        return body.slice(i + 1).some((later) => mentions(later, t.name));
-      })
-      .map(withoutUnused),
-  );
+/** Drops what is bound and not used any more, also by what is dropped. */
+export function withoutUnused(body: readonly Stmt[]): Stmt[] {
+  const used: Stmt[] = [];
+  for (const s of body.toReversed())
+    if ((s.kind !== "let" && s.kind !== "letDynamic") || used.some((t) => mentions(t, s.name)))
+      used.push(mapBlock(s, withoutUnused));
+  return used.reverse();
+}

@@ -51,6 +51,7 @@ export const roundsAnew: ReadonlySet<string> = new Set<MoveName>([
   "blockSums",
   "cooperate",
   "teams",
+  "scan",
 ]);
 
 /** A move and its arguments. */
@@ -95,16 +96,24 @@ export interface Moved {
 export const naive = (body: readonly Stmt[]): Moved => ({ body, recipe: "" });
 
 /**
- * Takes steps that were chosen for the statements, out of these moves: a target's own are loaded
- * with its schedules, and no page carries those of another.
+ * Takes steps, or says which of them the statements do not allow, out of these moves: a target's
+ * own are loaded with its schedules, and no page carries those of another.
  */
-export const applying =
+export const attempting =
   (moves: Readonly<Record<string, Move>>) =>
-  ({ body, recipe }: Moved, ...steps: readonly Step[]): Moved => {
+  ({ body, recipe }: Moved, ...steps: readonly Step[]): Moved | Refusal => {
     const more = steps.map(printStep).join("; ");
     const made = tryRecipe(body, more, moves);
-    if ("why" in made) return bug("schedule", `${made.step}: ${made.why}`);
+    if ("why" in made) return made;
     return { body: made, recipe: [recipe, more].filter((r) => r !== "").join("; ") };
+  };
+
+/** Takes steps that were chosen for the statements. */
+export const applying =
+  (moves: Readonly<Record<string, Move>>) =>
+  (from: Moved, ...steps: readonly Step[]): Moved => {
+    const made = attempting(moves)(from, ...steps);
+    return "why" in made ? bug("schedule", `${made.step}: ${made.why}`) : made;
   };
 
 /** The same with the moves that every target has. */

@@ -111,7 +111,7 @@ export function scatterParts(context: LoweringContext, exact = false): ScatterPa
   finish.bind(node, load(to, node.dtype, here));
   for (const [member] of membersOf(context.group))
     if (member !== node && context.stored.has(member))
-      finish.body.push(storeMember(context, finish, member, new Map()));
+      finish.body.push(storeMember(context, finish, member));
   return { rest, copy: first.body, combine: combine.body, finish: finish.body, indexed, positions };
 }
 

@@ -11,6 +11,8 @@ const rules: readonly RenameRule[] = [
   [/(^|\.)num_batches_tracked$/, null],
   [/(^|\.)running_mean$/, "$1runningMean"],
   [/(^|\.)running_var$/, "$1runningVar"],
+  [/(^|\.)weight_hr_l(\d+)_reverse$/, "$1backwards.$2.weightProjection"],
+  [/(^|\.)weight_hr_l(\d+)$/, "$1forwards.$2.weightProjection"],
   [/(^|\.)(weight|bias)_ih_l(\d+)_reverse$/, "$1backwards.$3.$2Input"],
   [/(^|\.)(weight|bias)_hh_l(\d+)_reverse$/, "$1backwards.$3.$2Hidden"],
   [/(^|\.)(weight|bias)_ih_l(\d+)$/, "$1forwards.$3.$2Input"],

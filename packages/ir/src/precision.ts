@@ -3,7 +3,7 @@
  * precision, and those that sum or exponentiate take theirs in full. Changes no graph that exists, and no gradient: that
  * follows the dtypes of what it is the gradient of.
  */
-import { type Dtype, isFloat, isHalf } from "./dtype.ts";
+import { type Dtype, isFloat, isHalf, sumDtype } from "./dtype.ts";
 import { DtypeError, GraphError } from "./errors.ts";
 import { kindOf } from "./kind.ts";
 
@@ -50,3 +50,6 @@ export const productDtype = (dtype: Dtype): Dtype =>
 /** The dtype in which a sum, an exponential or a loss takes an operand here. */
 export const fullDtype = (dtype: Dtype): Dtype =>
   current !== "f32" && isHalf(dtype) ? "f32" : dtype;
+
+/** The dtype in which a reduction adds up or multiplies an operand of this one. */
+export const totalDtype = (dtype: Dtype): Dtype => fullDtype(sumDtype(dtype));

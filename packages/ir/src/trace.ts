@@ -1,6 +1,6 @@
 /**
- * The record of assignments to parameters while a program is defined. A read of a parameter after an
- * assignment sees the assigned value, so the program keeps the order in which it was written.
+ * The record of assignments to parameters while a program is defined. A read of a parameter after
+ * an assignment sees the assigned value, so the program keeps the order in which it was written.
  */
 import { DtypeError, GraphError, ShapeError } from "./errors.ts";
 import { kindOf } from "./kind.ts";
@@ -23,15 +23,18 @@ export function trace<T>(define: () => T): { value: T; updates: Updates } {
   }
 }
 
-/** Assignments made outside any `trace`; the front door runs and clears them with the next read of data. */
+/**
+ * Assignments made outside any `trace`; the front door runs and clears them with the next read of
+ * data.
+ */
 export const ambientUpdates = (): Updates => stack[0]!;
 
 /** True while a `trace` runs. */
 export const isTracing = (): boolean => stack.length > 1;
 
 /**
- * Sets the value that parameter `target` holds from here on: `value` as it stands here, a parameter being read like
- * anywhere else. Same dtype and shape, or an error.
+ * Sets the value that parameter `target` holds from here on: `value` as it stands here, a parameter
+ * being read like anywhere else. Same dtype and shape, or an error.
  */
 export function assign(target: Tensor, value: Tensor): void {
   for (const t of [target, value])
@@ -49,14 +52,46 @@ export function assign(target: Tensor, value: Tensor): void {
     throw new DtypeError(
       `assign: dtypes differ: ${String(target.attrs.name)} is ${target.dtype}, value is ${value.dtype}\n  convert the value to the dtype of the parameter`,
     );
-  stack[stack.length - 1]!.set(target, heldValue(value));
+  if (isKept(value)) stack[stack.length - 1]!.set(target, heldValue(value));
+  else if (target.attrs.trainable) refuseUpdate(target);
+}
+
+/**
+ * Whether an assignment of this value is recorded. Outside of a trace nothing will ever run with a
+ * value for an input: what layers keep of a batch (running statistics) then stays as it is, as
+ * where a program is traced and dropped.
+ */
+export const isKept = (value: Tensor): boolean => isTracing() || !readsInput(value);
+
+/** Whether values stand for what a program is given; of nodes that were asked about. */
+const reads = new WeakMap<Tensor, boolean>();
+
+function readsInput(value: Tensor): boolean {
+  const waiting = [value];
+  while (waiting.length) {
+    const t = waiting.at(-1)!;
+    const open = reads.has(t) ? [] : t.operands.filter((x) => !reads.has(x));
+    waiting.push(...open);
+    if (open.length) continue;
+    waiting.pop();
+    if (!reads.has(t)) reads.set(t, t.op === "input" || t.operands.some((x) => reads.get(x)));
+  }
+  return reads.get(value)!;
+}
+
+/** An update of what is trained was meant. */
+function refuseUpdate(target: Tensor): void {
+  throw new GraphError(
+    `assign: the new value of ${String(target.attrs.name)} reads an input, which has a value only while a compiled function runs\n  take the step within the function that compile is given, or compute the loss of data`,
+  );
 }
 
 let raw = false;
 
 /**
- * Runs `define` with parameters read as themselves. For transforms of graph that is already built: there a parameter
- * stands for the value it had when the graph was built, whatever was assigned since.
+ * Runs `define` with parameters read as themselves. For transforms of graph that is already built:
+ * there a parameter stands for the value it had when the graph was built, whatever was assigned
+ * since.
  */
 export function ignoringAssignments<T>(define: () => T): T {
   const before = raw;
@@ -79,8 +114,9 @@ export function currentValue(t: Tensor): Tensor {
 }
 
 /**
- * `currentValue`, to be kept: where that is a parameter itself, a node that stays what the parameter holds here, whatever is
- * assigned to it later. What a record of assignments holds, and what an op returns that has nothing to do, are such.
+ * `currentValue`, to be kept: where that is a parameter itself, a node that stays what the
+ * parameter holds here, whatever is assigned to it later. What a record of assignments holds, and
+ * what an op returns that has nothing to do, are such.
  */
 export function heldValue(t: Tensor): Tensor {
   const value = currentValue(t);

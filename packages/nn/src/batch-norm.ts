@@ -123,7 +123,7 @@ class BatchNorm extends Module {
     const squares = x.sub(wide(mean)).square().sum(axes);
     const { runningMean, runningVar } = this;
     if (runningMean && runningVar) {
-      const share = shareOf(this.momentum, this.batchesTracked);
+      const share = shareOf(this.momentum, this.batchesTracked, mean);
       updateRunning(runningMean, mean, share);
       updateRunning(runningVar, squares.div(count.sub(1)), share);
     }

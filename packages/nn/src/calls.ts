@@ -1,15 +1,25 @@
 /**
- * Calls of `forward` as they nest: what is thrown inside gets the path of the module that threw it, and the first call of a module shows
- * whether it uses parameters that a walk over its fields does not find. Installed on a class when its first module is made.
+ * Calls of `forward` as they nest: nodes are made in a scope of the module, named by its path in
+ * the module around it; what is thrown inside gets the path of the module that threw it; and the
+ * first call of a module shows whether it uses parameters that a walk over its fields does not
+ * find. Installed on a class when its first module is made.
  */
-import { KilnError, startRecording, stopRecording, type Tensor } from "@kiln-ml/ir";
+import {
+  currentScope,
+  inScope,
+  KilnError,
+  type Scope,
+  startRecording,
+  stopRecording,
+  type Tensor,
+} from "@kiln-ml/ir";
 
 /** What is done with calls of modules. */
 export interface Watch<M> {
   /** Is given all calls that a module's first makes, those inside of others before them. */
   inspect(root: M, calls: readonly Call<M>[]): void;
-  /** The path from a module to one below. */
-  pathBetween(above: M, below: M): string | undefined;
+  /** The path from a module to one below; of what is no module there is none. */
+  pathBetween(above: object, below: M): string | undefined;
 }
 
 /** One call of `forward`, with the nodes that it and calls inside of it asked for. */
@@ -44,28 +54,42 @@ export function tellCalls<M extends object>(m: M, base: object, watch: Watch<M>)
   }
 }
 
-/** One frame of the stack and no more: sites of nodes are looked for in few frames. */
+/** Few frames of the stack: sites of nodes are looked for in few. */
 function telling(forward: Forward, watch: Watch<never>): Forward {
   const told: Forward = function (...inputs) {
     // `super.forward` is part of the call that is running.
     if (active.at(-1) === this) return forward.apply(this, inputs);
     const ended = begin(this, inputs);
     try {
-      const result = forward.apply(this, inputs);
+      const result = inScope(scopeOf(this, watch), () => forward.apply(this, inputs));
       ended(watch);
       return result;
     } catch (e) {
       ended(undefined);
       const above = active.at(-1);
-      if (above)
-        locate(e, watch.pathBetween(above as never, this as never) ?? this.constructor.name);
+      if (above) locate(e, watch.pathBetween(above, this as never) ?? this.constructor.name);
       throw e;
     }
   };
   return Object.defineProperty(told, "name", { value: "forward" });
 }
 
-/** Notes that a call begins. The result is called once, when it ends, with what inspects it if it went well. */
+/**
+ * A scope of the module in the one that is current. The path is looked for when somebody reads it.
+ */
+function scopeOf(m: object, watch: Watch<never>): Scope {
+  const outer = currentScope();
+  return {
+    outer,
+    owner: m,
+    name: () => (outer && watch.pathBetween(outer.owner, m as never)) ?? m.constructor.name,
+  };
+}
+
+/**
+ * Notes that a call begins. The result is called once, when it ends, with what inspects it if it
+ * went well.
+ */
 function begin(m: object, inputs: readonly unknown[]): (watch: Watch<never> | undefined) => void {
   const isFirst = active.length === 0 && !inspected.has(m);
   active.push(m);

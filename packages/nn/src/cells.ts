@@ -1,4 +1,7 @@
-/** One step of a recurrent layer, for loops of one's own: the weights and names of the layers in `recurrent.ts`. */
+/**
+ * One step of a recurrent layer, for loops of one's own: the weights and names of the layers in
+ * `recurrent.ts`.
+ */
 import {
   checkOptions,
   DtypeError,
@@ -10,8 +13,16 @@ import {
   Tensor,
   zeros,
 } from "@kiln-ml/ir";
+import { ensureBuilt, withSize } from "./lazy.ts";
 import { checkCount, checkExtent } from "./parameter.ts";
-import { Cell, elmanStep, gruStep, lstmStep } from "./recurrent.ts";
+import {
+  Cell,
+  type CellSizes,
+  elmanStep,
+  gruStep,
+  lstmStep,
+  type RecurrentArguments,
+} from "./recurrent.ts";
 
 export interface CellOptions {
   /** Adds biases; true by default. */
@@ -20,21 +31,28 @@ export interface CellOptions {
 
 const cellOptions: OptionNames<CellOptions> = { bias: 1 };
 
+type Sizes<Options = CellOptions> = readonly [inputs: number | undefined, number, Options?];
+
 abstract class RecurrentCell extends Cell {
-  readonly inputs: number;
+  declare readonly inputs: number;
   readonly hidden: number;
 
-  constructor(op: string, inputs: number, hidden: number, gates: number, options: CellOptions) {
+  constructor(op: string, gates: number, [inputs, hidden, options = {}]: Sizes) {
     const { bias = true } = checkOptions(op, options, cellOptions);
-    checkCount(op, "inputs", inputs);
+    if (inputs !== undefined) checkCount(op, "inputs", inputs);
     checkCount(op, "hidden", hidden);
-    super(inputs, hidden, gates, bias);
-    this.inputs = inputs;
+    super(inputs, { hidden, gates, bias });
     this.hidden = hidden;
+  }
+
+  protected override makeWeights(inputs: number, sizes: CellSizes): void {
+    super.makeWeights(inputs, sizes);
+    Object.assign(this, { inputs });
   }
 
   /** The state to begin with, of which there are `count`; zeros where none is given. */
   protected stateFor(op: string, x: Tensor, given: readonly (Tensor | undefined)[]): Tensor[] {
+    ensureBuilt(op, this, x, -1);
     checkExtent(op, x, -1, this.inputs, "inputs");
     const shape = [...x.shape.slice(0, -1), this.hidden];
     return given.map((t) => {
@@ -50,20 +68,21 @@ abstract class RecurrentCell extends Cell {
   }
 
   override describe(): string {
-    return `${this.inputs} → ${this.hidden}`;
+    return `${this.inputs ?? "?"} → ${this.hidden}`;
   }
 }
 
 /**
  * h' = tanh(Wx + b + Uh + d). `torch.nn.RNNCell`.
  *
- * x: f32[..., in], h: f32[..., hidden], zeros if left out → h'. Throws ShapeError where the input or the state does not fit.
+ * x: f32[..., in], h: f32[..., hidden], zeros if left out → h'. Without `inputs` those of the first
+ * x. Throws ShapeError where the input or the state does not fit.
  *
  *   const h = new nn.RNNCell(8, 16).forward(x, before)
  */
 export class RNNCell extends RecurrentCell {
-  constructor(inputs: number, hidden: number, options: CellOptions = {}) {
-    super("rnnCell", inputs, hidden, 1, options);
+  constructor(...args: RecurrentArguments<CellOptions>) {
+    super("rnnCell", 1, withSize(args, 2) as Sizes);
   }
 
   override forward(x: Tensor, h?: Tensor): Tensor {
@@ -77,13 +96,17 @@ export interface GruCellOptions extends CellOptions {
   readonly resetAfter?: boolean;
 }
 
-/** One step of `GRU`: x f32[..., in], h f32[..., hidden] → h'. Otherwise as `RNNCell`. `torch.nn.GRUCell`. */
+/**
+ * One step of `GRU`: x f32[..., in], h f32[..., hidden] → h'. Otherwise as `RNNCell`.
+ * `torch.nn.GRUCell`.
+ */
 export class GRUCell extends RecurrentCell {
   readonly resetAfter: boolean;
 
-  constructor(inputs: number, hidden: number, options: GruCellOptions = {}) {
+  constructor(...args: RecurrentArguments<GruCellOptions>) {
+    const [inputs, hidden, options = {}] = withSize(args, 2) as Sizes<GruCellOptions>;
     const { resetAfter = true, ...others } = options;
-    super("gruCell", inputs, hidden, 3, others);
+    super("gruCell", 3, [inputs, hidden, others]);
     this.resetAfter = resetAfter;
   }
 
@@ -100,14 +123,15 @@ export interface LstmState {
 }
 
 /**
- * One step of `LSTM`: x f32[..., in], state { h, c } each f32[..., hidden] → { h, c }. Otherwise as `RNNCell`. `torch.nn.LSTMCell`.
+ * One step of `LSTM`: x f32[..., in], state { h, c } each f32[..., hidden] → { h, c }. Otherwise as
+ * `RNNCell`. `torch.nn.LSTMCell`.
  *
  *   let state = cell.forward(first);
  *   state = cell.forward(second, state);
  */
 export class LSTMCell extends RecurrentCell {
-  constructor(inputs: number, hidden: number, options: CellOptions = {}) {
-    super("lstmCell", inputs, hidden, 4, options);
+  constructor(...args: RecurrentArguments<CellOptions>) {
+    super("lstmCell", 4, withSize(args, 2) as Sizes);
   }
 
   override forward(x: Tensor, state?: LstmState): LstmState {

@@ -103,7 +103,7 @@ export {
   type MultiHeadAttentionOptions,
   type MultiHeadInputs,
 } from "./multi-head-attention.ts";
-export { GroupNorm, LayerNorm, type NormOptions, RmsNorm } from "./norm.ts";
+export { GroupNorm, LayerNorm, type NormOptions, RmsNorm, type RmsNormOptions } from "./norm.ts";
 export * from "./pad-layers.ts";
 export type { Padding, PaddingMode, Sides } from "./padding.ts";
 export { PixelShuffle, PixelUnshuffle } from "./pixel-shuffle.ts";
@@ -124,6 +124,8 @@ export {
   GRU,
   type GruOptions,
   LSTM,
+  type LstmOptions,
+  type RecurrentArguments,
   type RecurrentInputs,
   type RecurrentOptions,
   type RecurrentResult,

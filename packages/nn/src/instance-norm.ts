@@ -115,7 +115,7 @@ class InstanceNorm extends Module {
     );
     const { runningMean, runningVar } = this;
     if (!runningMean || !runningVar) return;
-    const share = shareOf(this.momentum, this.batchesTracked);
+    const share = shareOf(this.momentum, this.batchesTracked, x);
     const mean = x.mean(axes, { keepDims: true });
     const squares = x.sub(mean).square().sum(axes);
     updateRunning(runningMean, x.mean([0, ...axes]), share);

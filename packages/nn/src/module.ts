@@ -22,7 +22,6 @@ import {
 } from "@kiln-ml/ir";
 import { type Call, tellCalls, type Watch } from "./calls.ts";
 import { isBuilt, refuseUnbuilt } from "./lazy.ts";
-import { scopeForward } from "./module-scope.ts";
 import { hiddenFieldsOf, partsIn } from "./parts.ts";
 
 /** A module with one input and one result, as containers expect. */
@@ -46,7 +45,6 @@ export abstract class Module extends Stateful {
     super();
     births.set(this, { module: born++, node: lastNodeId() });
     tellCalls<Module>(this, Module.prototype, watch);
-    scopeForward(this, Module.prototype);
   }
 
   /**
@@ -229,6 +227,7 @@ function stateOf(root: Module): Map<string, Tensor> {
 const watch: Watch<Module> = {
   inspect: refuseHidden,
   pathBetween(above, below) {
+    if (!(above instanceof Module)) return undefined;
     try {
       return walk(above).find(([path, m]) => m === below && path)?.[0];
     } catch (e) {

@@ -1,6 +1,7 @@
 /**
- * Normalisations within one sample: over the last axes, by root mean square, and over groups of channels.
- * They hold no running state. Halves are f32 from the sums to the gain and bias, and rounded once.
+ * Normalisations within one sample: over the last axes, by root mean square, and over groups of
+ * channels. They hold no running state. Halves are f32 from the sums to the gain and bias, and
+ * rounded once.
  */
 import {
   checkOptions,
@@ -14,6 +15,7 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import { constant } from "./init.ts";
+import { buildOrWait, ensureBuilt, withSize } from "./lazy.ts";
 import { Module } from "./module.ts";
 import { checkCount, checkExtent, checkWithin, weight } from "./parameter.ts";
 
@@ -44,36 +46,51 @@ function checkTail(op: string, x: Tensor, shape: readonly number[]): void {
 
 const normOptions: OptionNames<NormOptions> = { eps: 1, affine: 1 };
 
+type Tail = readonly [shape: number | readonly number[] | undefined, options?: NormOptions];
+
+const gainAndBias = ({ affine = true }: NormOptions, shape: readonly number[]) =>
+  affine && {
+    weight: weight("weight", shape, constant(1)),
+    bias: weight("bias", shape, constant(0)),
+  };
+
 /**
  * (x − mean) / √(var + eps) · weight + bias over the last axes.
  *
- * x: f32[..., shape] → the same; weight and bias have `shape`. Throws ShapeError if x does not end in `shape`.
- * Ba, Kiros & Hinton 2016, eq. 4; variance is the biased one.
+ * x: f32[..., shape] → the same; weight and bias have `shape`, by default the last extent of the
+ * first x. Throws ShapeError if x does not end in `shape`. Ba, Kiros & Hinton 2016, eq. 4; variance
+ * is the biased one.
  */
 export class LayerNorm extends Module {
   readonly weight: Tensor | undefined;
   readonly bias: Tensor | undefined;
-  readonly shape: readonly number[];
+  readonly shape!: readonly number[];
   readonly eps: number;
 
-  constructor(shape: number | readonly number[], options: NormOptions = {}) {
+  constructor(options?: NormOptions);
+  constructor(shape: number | readonly number[], options?: NormOptions);
+  constructor(...args: readonly unknown[]) {
     super();
+    const [shape, options = {}] = withSize(args, 1) as Tail;
     checkOptions("layerNorm", options, normOptions);
-    this.shape = typeof shape === "number" ? [shape] : [...shape];
     this.eps = options.eps ?? 1e-5;
-    for (const d of this.shape) checkCount("layerNorm", "extent", d);
     checkWithin("layerNorm", "eps", this.eps, 0, 1);
-    if (!this.shape.length)
+    if (typeof shape !== "object")
+      buildOrWait(this, shape, (width) => this.build([width], options));
+    else this.build([...shape], options);
+  }
+
+  private build(shape: readonly number[], options: NormOptions): void {
+    for (const d of shape) checkCount("layerNorm", "extent", d);
+    if (!shape.length)
       throw new ShapeError(
         "layerNorm: shape is empty, needs an axis\n  give the extents of the last axes: [width]",
       );
-    if (options.affine ?? true) {
-      this.weight = weight("weight", this.shape, constant(1));
-      this.bias = weight("bias", this.shape, constant(0));
-    }
+    Object.assign(this, { shape, ...gainAndBias(options, shape) });
   }
 
   override forward(x: Tensor): Tensor {
+    ensureBuilt("layerNorm", this, x, -1);
     checkTail("layerNorm", x, this.shape);
     return inFloat32([x, this.weight, this.bias], (full, weight, bias) =>
       affine(standardize(full, lastAxes(this.shape.length), this.eps), weight, bias),
@@ -81,33 +98,44 @@ export class LayerNorm extends Module {
   }
 
   override describe(): string {
-    return this.shape.join("×");
+    return this.shape?.join("×") ?? "?";
   }
 }
 
-const rmsNormOptions: OptionNames<{ readonly eps?: number }> = { eps: 1 };
+export interface RmsNormOptions {
+  /** In units of x², default 1e-5. */
+  readonly eps?: number;
+}
+
+const rmsNormOptions: OptionNames<RmsNormOptions> = { eps: 1 };
 
 /**
  * x / √(mean(x²) + eps) · weight over the last axis.
  *
- * x: f32[..., n] → the same; weight f32[n]. Zhang & Sennrich 2019, eq. 4.
+ * x: f32[..., n] → the same; weight f32[n], n by default that of the first x. Zhang & Sennrich
+ * 2019, eq. 4.
  */
 export class RmsNorm extends Module {
-  readonly weight: Tensor;
-  readonly extent: number;
+  readonly weight!: Tensor;
+  readonly extent!: number;
   readonly eps: number;
 
-  constructor(extent: number, options: { readonly eps?: number } = {}) {
+  constructor(options?: RmsNormOptions);
+  constructor(extent: number, options?: RmsNormOptions);
+  constructor(...args: readonly unknown[]) {
     super();
+    const [extent, options = {}] = withSize(args, 1) as [number | undefined, RmsNormOptions?];
     checkOptions("rmsNorm", options, rmsNormOptions);
-    checkCount("rmsNorm", "extent", extent);
-    this.extent = extent;
+    if (extent !== undefined) checkCount("rmsNorm", "extent", extent);
     this.eps = options.eps ?? 1e-5;
     checkWithin("rmsNorm", "eps", this.eps, 0, 1);
-    this.weight = weight("weight", [extent], constant(1));
+    buildOrWait(this, extent, (size) =>
+      Object.assign(this, { extent: size, weight: weight("weight", [size], constant(1)) }),
+    );
   }
 
   override forward(x: Tensor): Tensor {
+    ensureBuilt("rmsNorm", this, x, -1);
     checkExtent("rmsNorm", x, -1, this.extent, "extents");
     return inFloat32([x, this.weight], (full, weight) => {
       const scale = full.square().mean([-1], { keepDims: true }).add(this.eps).rsqrt();
@@ -116,39 +144,44 @@ export class RmsNorm extends Module {
   }
 
   override describe(): string {
-    return `${this.extent}`;
+    return `${this.extent ?? "?"}`;
   }
 }
 
 /**
- * Standardises each sample over groups of C / groups channels and all positions, then · weight + bias by channel.
+ * Standardises each sample over groups of C / groups channels and all positions, then · weight +
+ * bias by channel.
  *
- * x: f32[N, C, ...] → the same. Throws ShapeError if `groups` does not divide C. Wu & He 2018.
+ * x: f32[N, C, ...] → the same. Without `channels` those of the first x. Throws ShapeError if
+ * `groups` does not divide C. Wu & He 2018.
  */
 export class GroupNorm extends Module {
   readonly weight: Tensor | undefined;
   readonly bias: Tensor | undefined;
   readonly groups: number;
-  readonly channels: number;
+  readonly channels!: number;
   readonly eps: number;
 
-  constructor(groups: number, channels: number, options: NormOptions = {}) {
+  constructor(groups: number, options?: NormOptions);
+  constructor(groups: number, channels: number, options?: NormOptions);
+  constructor(groups: number, ...args: readonly unknown[]) {
     super();
+    const [channels, options = {}] = withSize(args, 1) as [number | undefined, NormOptions?];
     checkOptions("groupNorm", options, normOptions);
     checkCount("groupNorm", "groups", groups);
-    checkCount("groupNorm", "channels", channels);
-    if (channels % groups)
-      throw new ShapeError(
-        `groupNorm: channels ${channels} are not a multiple of groups ${groups}\n  choose groups that divide the channels`,
-      );
     this.groups = groups;
-    this.channels = channels;
     this.eps = options.eps ?? 1e-5;
     checkWithin("groupNorm", "eps", this.eps, 0, 1);
-    if (options.affine ?? true) {
-      this.weight = weight("weight", [channels], constant(1));
-      this.bias = weight("bias", [channels], constant(0));
-    }
+    buildOrWait(this, channels, (size) => this.build(size, options));
+  }
+
+  private build(channels: number, options: NormOptions): void {
+    checkCount("groupNorm", "channels", channels);
+    if (channels % this.groups)
+      throw new ShapeError(
+        `groupNorm: channels ${channels} are not a multiple of groups ${this.groups}\n  choose groups that divide the channels`,
+      );
+    Object.assign(this, { channels, ...gainAndBias(options, [channels]) });
   }
 
   override forward(x: Tensor): Tensor {
@@ -157,6 +190,7 @@ export class GroupNorm extends Module {
       throw new ShapeError(
         `groupNorm: input needs rank 2 or more, got ${printShape(x.shape)}\n  put the batch in front and the channels second: [N,C,...]`,
       );
+    ensureBuilt("groupNorm", this, x, 1);
     checkExtent("groupNorm", x, 1, this.channels, "channels");
     const inGroup = x.shape.slice(2).reduce<Dim>(mulDim, this.channels / this.groups);
     const wide = (t: Tensor | undefined): Tensor | undefined =>
@@ -168,6 +202,6 @@ export class GroupNorm extends Module {
   }
 
   override describe(): string {
-    return `${this.channels} in ${this.groups} groups`;
+    return `${this.channels ?? "?"} in ${this.groups} groups`;
   }
 }

@@ -1,6 +1,7 @@
 /**
- * Recurrent layers over sequences: plain, gated (GRU) and long short-term memory, in several layers and in both directions. One
- * loop of the program a layer and direction, so that the length may be a symbol. Gates stand in PyTorch's order.
+ * Recurrent layers over sequences: plain, gated (GRU) and long short-term memory, in several layers
+ * and in both directions. One loop of the program a layer and direction, so that the length may be
+ * a symbol. Gates stand in PyTorch's order.
  */
 import {
   checkOptions,
@@ -26,6 +27,7 @@ import {
 } from "@kiln-ml/ir";
 import { Dropout } from "./dropout.ts";
 import { uniform } from "./init.ts";
+import { buildOrWait, ensureBuilt, withSize } from "./lazy.ts";
 import { Module } from "./module.ts";
 import { checkCount, checkExtent, checkRank, weight } from "./parameter.ts";
 
@@ -48,11 +50,15 @@ export interface RecurrentInputs {
 }
 
 export interface RecurrentResult {
-  /** The hidden state of the last layer at each step, f32[B, T, hidden], or 2·hidden of both directions. */
+  /**
+   * The hidden state of the last layer at each step, f32[B, T, hidden], or 2·hidden of both
+   * directions.
+   */
   readonly y: Tensor;
   /**
-   * The state after the last step, h and for an LSTM c: each f32[layers, B, hidden]. In both directions there are two a layer:
-   * that of the first layer forwards, of the first backwards, of the second forwards, and so on.
+   * The state after the last step, h and for an LSTM c: each f32[layers, B, hidden]. In both
+   * directions there are two a layer: that of the first layer forwards, of the first backwards, of
+   * the second forwards, and so on.
    */
   readonly state: Tensor[];
 }
@@ -60,21 +66,43 @@ export interface RecurrentResult {
 /** What one step makes of the gates of the input, the weights of the state, and the state. */
 export type Step = (x: Tensor, cell: Cell, state: readonly Tensor[]) => Tensor[];
 
+export interface CellSizes {
+  readonly hidden: number;
+  /** Blocks of `hidden` rows. */
+  readonly gates: number;
+  readonly bias: boolean;
+  /** Width of the hidden state, where it is projected. */
+  readonly projSize?: number | undefined;
+}
+
 /** Weights of one layer in one direction. */
 export abstract class Cell extends Module {
-  readonly weightInput: Tensor;
-  readonly weightHidden: Tensor;
+  readonly weightInput!: Tensor;
+  readonly weightHidden!: Tensor;
   readonly biasInput: Tensor | undefined;
   readonly biasHidden: Tensor | undefined;
+  /** [projSize, hidden]: what the hidden state is multiplied with, where that is asked for. */
+  readonly weightProjection: Tensor | undefined;
 
-  constructor(inputs: number, hidden: number, gates: number, bias: boolean) {
+  constructor(inputs: number | undefined, sizes: CellSizes) {
     super();
+    buildOrWait(this, inputs, (size) => this.makeWeights(size, sizes));
+  }
+
+  protected makeWeights(inputs: number, { hidden, gates, bias, projSize }: CellSizes): void {
     const init = uniform(-1 / Math.sqrt(hidden), 1 / Math.sqrt(hidden));
-    this.weightInput = weight("weightInput", [gates * hidden, inputs], init);
-    this.weightHidden = weight("weightHidden", [gates * hidden, hidden], init);
-    if (!bias) return;
-    this.biasInput = weight("biasInput", [gates * hidden], init);
-    this.biasHidden = weight("biasHidden", [gates * hidden], init);
+    const rows = gates * hidden;
+    Object.assign(this, {
+      weightInput: weight("weightInput", [rows, inputs], init),
+      weightHidden: weight("weightHidden", [rows, projSize ?? hidden], init),
+      ...(bias && {
+        biasInput: weight("biasInput", [rows], init),
+        biasHidden: weight("biasHidden", [rows], init),
+      }),
+      ...(projSize !== undefined && {
+        weightProjection: weight("weightProjection", [projSize, hidden], init),
+      }),
+    });
   }
 
   /** Gates of inputs, of one step or of all. */
@@ -110,53 +138,74 @@ const recurrentOptions: OptionNames<RecurrentOptions> = {
 };
 const recurrentInputs: OptionNames<RecurrentInputs> = { lengths: 1, state: 1 };
 
-class Recurrent extends Module {
-  readonly forwards: LayerCell[];
-  readonly backwards: LayerCell[];
-  readonly drop: Dropout | undefined;
-  readonly inputs: number;
-  readonly hidden: number;
-  private readonly op: string;
-  private readonly states: number;
-  private readonly step: Step;
+interface Kind extends Omit<CellSizes, "bias" | "hidden"> {
+  readonly op: string;
+  /** How many tensors the state is. */
+  readonly states: number;
+  readonly step: Step;
+}
 
-  constructor(
-    kind: { readonly op: string; readonly gates: number; readonly states: number },
-    step: Step,
-    inputs: number,
-    hidden: number,
-    options: RecurrentOptions,
-  ) {
+type Sizes<Options> = readonly [inputs: number | undefined, hidden: number, options?: Options];
+type RecurrentSizes = Sizes<RecurrentOptions>;
+
+/** Sizes, of which that of the input may be left out, then options. */
+export type RecurrentArguments<Options> =
+  | readonly [hidden: number, options?: Options]
+  | readonly [inputs: number, hidden: number, options?: Options];
+
+class Recurrent extends Module {
+  readonly forwards!: LayerCell[];
+  readonly backwards!: LayerCell[];
+  readonly drop: Dropout | undefined;
+  readonly inputs!: number;
+  readonly hidden: number;
+  readonly layers: number;
+  readonly bidirectional: boolean;
+  private readonly kind: Kind;
+
+  constructor(kind: Kind, [inputs, hidden, options]: RecurrentSizes) {
     super();
     const {
       layers = 1,
       bidirectional = false,
       bias = true,
       dropout = 0,
-    } = checkOptions(kind.op, options, recurrentOptions);
-    checkCount(kind.op, "inputs", inputs);
+    } = checkOptions(kind.op, options ?? {}, recurrentOptions);
+    if (inputs !== undefined) checkCount(kind.op, "inputs", inputs);
     checkCount(kind.op, "hidden", hidden);
     checkCount(kind.op, "layers", layers);
-    this.inputs = inputs;
+    if (kind.projSize !== undefined) checkProjection(kind.op, kind.projSize, hidden);
     this.hidden = hidden;
-    this.op = kind.op;
-    this.states = kind.states;
-    this.step = step;
-    const wide = bidirectional ? 2 * hidden : hidden;
+    this.layers = layers;
+    this.bidirectional = bidirectional;
+    this.kind = kind;
+    if (dropout !== 0) this.drop = new Dropout(dropout);
+    buildOrWait(this, inputs, (size) => this.build(size, bias));
+  }
+
+  private build(inputs: number, bias: boolean): void {
+    const { hidden, layers, bidirectional, kind } = this;
+    const wide = (bidirectional ? 2 : 1) * (kind.projSize ?? hidden);
     const cells = () =>
       Array.from(
         { length: layers },
-        (_, i) => new LayerCell(i ? wide : inputs, hidden, kind.gates, bias),
+        (_, i) => new LayerCell(i ? wide : inputs, { ...kind, hidden, bias }),
       );
-    this.forwards = cells();
-    this.backwards = bidirectional ? cells() : [];
-    if (dropout !== 0) this.drop = new Dropout(dropout);
+    Object.assign(this, { inputs, forwards: cells(), backwards: bidirectional ? cells() : [] });
+  }
+
+  /** Widths of the tensors of the state: h, and what is beside it. */
+  private get widths(): readonly number[] {
+    const { projSize = this.hidden, states } = this.kind;
+    return Array.from({ length: states }, (_, k) => (k ? this.hidden : projSize));
   }
 
   override forward(x: Tensor, given: RecurrentInputs = {}): RecurrentResult {
-    checkOptions(this.op, given, recurrentInputs);
-    checkRank(this.op, x, 3);
-    checkExtent(this.op, x, -1, this.inputs, "inputs");
+    const { op } = this.kind;
+    checkOptions(op, given, recurrentInputs);
+    checkRank(op, x, 3);
+    ensureBuilt(op, this, x, -1);
+    checkExtent(op, x, -1, this.inputs, "inputs");
     const [batch, length] = x.shape as [Dim, Dim, Dim];
     this.check(batch, given);
     const within = given.lengths && iota([length, batch, 1]).less(given.lengths.expandDims(1));
@@ -175,9 +224,7 @@ class Recurrent extends Module {
       y = concat(ways, -1);
     }
     const dtype = fullDtype(promote(x.dtype, this.forwards[0]!.weightInput.dtype));
-    const state = Array.from({ length: this.states }, (_, k) =>
-      stack(last.map((s) => s[k]!)).convert(dtype),
-    );
+    const state = this.widths.map((_, k) => stack(last.map((s) => s[k]!)).convert(dtype));
     return { y: y.transpose([1, 0, 2]).convert(dtype), state };
   }
 
@@ -193,7 +240,7 @@ class Recurrent extends Module {
       first,
       [inputs, ...(within ? [within] : [])],
       (state, [gates, inside]) => {
-        const next = this.step(gates!, cell, state);
+        const next = this.kind.step(gates!, cell, state);
         const kept = inside ? next.map((t, k) => select(inside, t, state[k]!)) : next;
         return { carry: kept, ys: [inside ? select(inside, next[0]!, 0) : next[0]!] };
       },
@@ -210,35 +257,47 @@ class Recurrent extends Module {
     state: readonly Tensor[] | undefined,
   ): readonly Tensor[] {
     if (state) return state.map((s) => s.take(n).convert(dtype));
-    return Array.from({ length: this.states }, () => zeros([batch, this.hidden], dtype));
+    return this.widths.map((width) => zeros([batch, width], dtype));
   }
 
   private check(batch: Dim, { lengths, state }: RecurrentInputs): void {
+    const { op, states } = this.kind;
     if (lengths && !isInteger(lengths.dtype))
       throw new DtypeError(
-        `${this.op}: lengths must be integers, got ${lengths.dtype}\n  feed an Int32Array, or convert: lengths.convert("i32")`,
+        `${op}: lengths must be integers, got ${lengths.dtype}\n  feed an Int32Array, or convert: lengths.convert("i32")`,
       );
     if (lengths && !sameShape(lengths.shape, [batch]))
       throw new ShapeError(
-        `${this.op}: lengths must be one a sequence: ${printShape(lengths.shape)} for ${printShape([batch])}\n  give one length for each entry of the batch`,
+        `${op}: lengths must be one a sequence: ${printShape(lengths.shape)} for ${printShape([batch])}\n  give one length for each entry of the batch`,
       );
     if (!state) return;
-    if (state.length !== this.states)
+    if (state.length !== states)
       throw new GraphError(
-        `${this.op}: state must be ${this.states} tensors, got ${state.length}\n  pass what the layer returned as its state, or leave it out for zeros`,
+        `${op}: state must be ${states} tensors, got ${state.length}\n  pass what the layer returned as its state, or leave it out for zeros`,
       );
-    const shape = [this.forwards.length + this.backwards.length, batch, this.hidden];
-    for (const s of state)
+    for (const [k, width] of this.widths.entries()) {
+      const s = state[k]!;
+      const shape = [this.forwards.length + this.backwards.length, batch, width];
       if (!sameShape(s.shape, shape))
         throw new ShapeError(
-          `${this.op}: state must be ${printShape(shape)}, got ${printShape(s.shape)}\n  pass what the layer returned as its state, or leave it out for zeros`,
+          `${op}: state must be ${printShape(shape)}, got ${printShape(s.shape)}\n  pass what the layer returned as its state, or leave it out for zeros`,
         );
+    }
   }
 
   override describe(): string {
-    const layers = this.forwards.length > 1 ? `, ${this.forwards.length} layers` : "";
-    return `${this.inputs} → ${this.hidden}${layers}${this.backwards.length ? ", both ways" : ""}`;
+    const layers = this.layers > 1 ? `, ${this.layers} layers` : "";
+    const width = this.kind.projSize === undefined ? "" : ` → ${this.kind.projSize}`;
+    return `${this.inputs ?? "?"} → ${this.hidden}${width}${layers}${this.bidirectional ? ", both ways" : ""}`;
   }
+}
+
+function checkProjection(op: string, projSize: number, hidden: number): void {
+  checkCount(op, "projSize", projSize);
+  if (projSize >= hidden)
+    throw new ShapeError(
+      `${op}: projSize must be less than hidden, got ${projSize} for ${hidden}\n  leave it out where the state is to stay as wide`,
+    );
 }
 
 /** h' = tanh(Wx + b + Uh + d). */
@@ -261,48 +320,67 @@ export const gruStep =
 export const lstmStep: Step = (x, cell, [h, c]) => {
   const [i, f, g, o] = x.add(cell.ofHidden(h!)).split(4, -1);
   const next = f!.sigmoid().mul(c!).add(i!.sigmoid().mul(g!.tanh()));
-  return [o!.sigmoid().mul(next.tanh()), next];
+  const inner = o!.sigmoid().mul(next.tanh());
+  return [cell.weightProjection ? product(inner, cell.weightProjection, undefined) : inner, next];
 };
 
 /**
  * h' = tanh(W·x + b + U·h + d).
  *
- * x: f32[B, T, in] → y f32[B, T, hidden], state [h]. All weights are even within ±1/√hidden at first. Throws ShapeError where the
- * input, the lengths or the state do not fit. Elman 1990.
+ * x: f32[B, T, in] → y f32[B, T, hidden], state [h]. Without `inputs` those of the first x. All
+ * weights are even within ±1/√hidden at first. Throws ShapeError where the input, the lengths or
+ * the state do not fit. Elman 1990.
  */
 export class RNN extends Recurrent {
-  constructor(inputs: number, hidden: number, options: RecurrentOptions = {}) {
-    super({ op: "rnn", gates: 1, states: 1 }, elmanStep, inputs, hidden, options);
+  constructor(...args: RecurrentArguments<RecurrentOptions>) {
+    super({ op: "rnn", gates: 1, states: 1, step: elmanStep }, withSize(args, 2) as RecurrentSizes);
   }
 }
 
 export interface GruOptions extends RecurrentOptions {
-  /** Takes the product with the state before the reset gate: r·(Uh + d). With false, as in the paper, U·(r·h) + d. Default true. */
+  /**
+   * Takes the product with the state before the reset gate: r·(Uh + d). With false, as in the
+   * paper, U·(r·h) + d. Default true.
+   */
   readonly resetAfter?: boolean;
 }
 
 /**
- * r, z = σ(Wx + b + Uh + d) for each; n = tanh(Wx + b + r·(Uh + d)); h' = (1 − z)·n + z·h. Weights hold the rows of r, z, n.
+ * r, z = σ(Wx + b + Uh + d) for each; n = tanh(Wx + b + r·(Uh + d)); h' = (1 − z)·n + z·h. Weights
+ * hold the rows of r, z, n.
  *
- * x: f32[B, T, in] → y f32[B, T, hidden], state [h]. Otherwise as `RNN`. Cho et al. 2014, with the reset gate after the product unless
- * `resetAfter` is false.
+ * x: f32[B, T, in] → y f32[B, T, hidden], state [h]. Otherwise as `RNN`. Cho et al. 2014, with the
+ * reset gate after the product unless `resetAfter` is false.
  */
 export class GRU extends Recurrent {
-  constructor(inputs: number, hidden: number, options: GruOptions = {}) {
+  constructor(...args: RecurrentArguments<GruOptions>) {
+    const [inputs, hidden, options = {}] = withSize(args, 2) as Sizes<GruOptions>;
     const { resetAfter = true, ...others } = options;
-    super({ op: "gru", gates: 3, states: 1 }, gruStep(resetAfter), inputs, hidden, others);
+    const step = gruStep(resetAfter);
+    super({ op: "gru", gates: 3, states: 1, step }, [inputs, hidden, others]);
   }
 }
 
+export interface LstmOptions extends RecurrentOptions {
+  /**
+   * Width of h, which is o·tanh(c) times a matrix; less than hidden. As wide as c by default. Sak,
+   * Senior & Beaufays 2014.
+   */
+  readonly projSize?: number;
+}
+
 /**
- * i, f, o = σ(Wx + b + Uh + d) for each; g = tanh(Wx + b + Uh + d); c' = f·c + i·g; h' = o·tanh(c'). Weights hold the rows of
- * i, f, g, o.
+ * i, f, o = σ(Wx + b + Uh + d) for each; g = tanh(Wx + b + Uh + d); c' = f·c + i·g; h' =
+ * o·tanh(c'). Weights hold the rows of i, f, g, o.
  *
- * x: f32[B, T, in] → y f32[B, T, hidden], state [h, c]. Otherwise as `RNN`. Hochreiter & Schmidhuber 1997, with the forget gate of
- * Gers et al. 2000.
+ * x: f32[B, T, in] → y f32[B, T, hidden], state [h, c]. With `projSize` y and h are that wide.
+ * Otherwise as `RNN`. Hochreiter & Schmidhuber 1997, with the forget gate of Gers et al. 2000.
  */
 export class LSTM extends Recurrent {
-  constructor(inputs: number, hidden: number, options: RecurrentOptions = {}) {
-    super({ op: "lstm", gates: 4, states: 2 }, lstmStep, inputs, hidden, options);
+  constructor(...args: RecurrentArguments<LstmOptions>) {
+    const [inputs, hidden, options = {}] = withSize(args, 2) as Sizes<LstmOptions>;
+    const { projSize, ...others } = options;
+    const kind = { op: "lstm", gates: 4, states: 2, step: lstmStep, projSize };
+    super(kind, [inputs, hidden, others]);
   }
 }

@@ -1,7 +1,8 @@
 /**
- * Running statistics of normalisations: moved towards those of each batch by `assign`, or kept as their mean over all batches.
+ * Running statistics of normalisations: moved towards those of each batch by `assign`, or kept as
+ * their mean over all batches.
  */
-import { assign, inFloat32, type Tensor } from "@kiln-ml/ir";
+import { assign, inFloat32, isKept, type Tensor } from "@kiln-ml/ir";
 import { checkWithin } from "./parameter.ts";
 
 /** Share of the batch in the new statistics; null for the mean of all batches so far. */
@@ -12,11 +13,18 @@ export function checkMomentum(op: string, momentum: Momentum): Momentum {
   return momentum;
 }
 
-/** The share of this batch, which is counted where there is no momentum: 1 / n of the n-th. */
-export function shareOf(momentum: Momentum, batchesTracked: Tensor | undefined): number | Tensor {
+/**
+ * The share of this batch, which is counted where there is no momentum: 1 / n of the n-th. A batch
+ * that nothing keeps is none.
+ */
+export function shareOf(
+  momentum: Momentum,
+  batchesTracked: Tensor | undefined,
+  batch: Tensor,
+): number | Tensor {
   if (momentum !== null) return momentum;
   const count = batchesTracked!.add(1);
-  assign(batchesTracked!, count);
+  if (isKept(batch)) assign(batchesTracked!, count);
   return count.reciprocal();
 }
 

@@ -68,6 +68,6 @@ function stores(t: Tile, r: Loop, c: Loop, bindRow: (values: Values, r: Loop) =>
   const ofRows = new Set([attention.softmax?.max, attention.softmax?.total]);
   for (const [node] of membersOf(context.group))
     if (context.stored.has(node) && !ofRows.has(node))
-      block.body.push(storeMember(context, block, node, new Map()));
+      block.body.push(storeMember(context, block, node));
   return block.body;
 }

@@ -30,6 +30,7 @@ import type { Expr, Stmt } from "../../kernel/kernel.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import { totalOf } from "../../lower/loops.ts";
 import { choose } from "../../lower/value.ts";
+import { busyAttention } from "../../machine/webgpu.ts";
 import { below } from "./gpu.ts";
 import { workgroupLimitsOf } from "./workgroup-limits.ts";
 
@@ -148,9 +149,6 @@ function sizesOf({ perTile, columns, depth, weightDepth }: Extents & Depths) {
  */
 const apart = 4;
 
-/** Workgroups that keep a device busy. */
-const busy = 192;
-
 /**
  * Rows of an invocation, at most so many: the more, the more often what it fetches is used; but
  * fewer tiles leave a device idle.
@@ -159,7 +157,7 @@ export function rowsUpTo(most: number, { group }: LoweringContext): number {
   const batch = extentGuess(group.outer.slice(0, -2));
   const all = extentGuess(group.outer.slice(-2, -1));
   let rows = most;
-  while (rows > 1 && batch * Math.ceil(all / (groups * rows)) < busy) rows /= 2;
+  while (rows > 1 && batch * Math.ceil(all / (groups * rows)) < busyAttention) rows /= 2;
   return rows;
 }
 

@@ -192,7 +192,7 @@ function storeRows(t: Tile): Stmt[] {
       [total, "all"],
     ] as const)
       block.bind(m, f32(`${name}${i}`));
-    for (const m of asked) block.body.push(storeMember(context, block, m, new Map()));
+    for (const m of asked) block.body.push(storeMember(context, block, m));
     const row = rowAt(t, i);
     return [
       {

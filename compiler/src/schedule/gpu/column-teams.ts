@@ -11,26 +11,19 @@ import { printDim } from "@kiln-ml/ir";
 import { extentGuess } from "../../fuse/state.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import type { Scheduled } from "../../lower/lower.ts";
+import { columnTeams as prefers } from "../../machine/webgpu.ts";
 import { groupSize } from "./gpu.ts";
 import { apply } from "./recipe.ts";
 import { iterations, rowsKey } from "./row-teams.ts";
 import type { Rows } from "./rows.ts";
 
-/** Columns of a workgroup: neighbours, so that a memory access takes whole sectors. */
-const widths = [8, 4, 16, 32, 64];
-/** A short column's are more, as a few invocations have soon walked it. */
-const wide = 32;
-const shortColumn = 128;
-/** With more columns than this each has a workgroup's worth of neighbours and work for all. */
-const mostColumns = 1 << 14;
-const leastRows = 64;
-
 /** Whether a column is worth several invocations. */
 export const wantsColumnTeams = ({ outer, inner }: Rows): boolean =>
-  extentGuess(outer) < mostColumns && extentGuess(inner) >= leastRows;
+  extentGuess(outer) < prefers.most && extentGuess(inner) >= prefers.leastRows;
 
 export function gpuColumnTeams(context: LoweringContext, rows: Rows): Scheduled {
-  const usual = extentGuess(rows.inner) < shortColumn ? wide : widths[0]!;
+  const { short, wide, widths } = prefers;
+  const usual = extentGuess(rows.inner) < short ? wide : widths[0]!;
   if (!context.choices) return inTeams(rows, usual);
   const key = rowsKey(`columns of ${printDim(iterations(rows.inner))}`, context, rows);
   const options = [usual, ...widths.filter((w) => w !== usual)];

@@ -18,9 +18,10 @@ import type { Stmt } from "../../kernel/kernel.ts";
 import { type LoweringContext, openBlock } from "../../lower/context.ts";
 import { decode, nest, totalOf } from "../../lower/loops.ts";
 import { emitRow } from "../../lower/rows.ts";
+import { guaranteed } from "../../machine/webgpu.ts";
 
 /** WebGPU guarantees 256 invocations a workgroup (maxComputeInvocationsPerWorkgroup). */
-export const groupSize = 256;
+export const groupSize = guaranteed.maxComputeInvocationsPerWorkgroup;
 
 /** Whether `by` divides `d` for every value of its symbols. */
 export const dividesEvenly = (d: Dim, by: number): boolean => modDim(d, by) === 0;

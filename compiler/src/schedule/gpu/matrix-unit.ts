@@ -3,12 +3,14 @@
  * for them: the results of a workgroup, those of a subgroup, and the terms of K staged at a time.
  *
  * What bounds a choice: workgroup memory for both operands and for the results on their way out,
- * the 65,536 registers of a multiprocessor, and a step that takes as long as a million products at
+ * the registers of a multiprocessor, and a step that takes as long as a million products at
  * full rate however few it has, because its elements have to come. Rates were measured on one
  * card.
  */
 import { type Dim, maxOfDim } from "@kiln-ml/ir";
 import type { MatrixShape } from "../../kernel/matrix.ts";
+import { matrixRates } from "../../machine/tile-rates.ts";
+import { card } from "../../machine/webgpu.ts";
 import { partSize } from "./tile-load.ts";
 import type { WorkgroupLimits } from "./workgroup-limits.ts";
 
@@ -61,42 +63,10 @@ function memoryOf(t: MatrixTiling, u: MatrixUnit): number {
 }
 
 /**
- * Matrices of a subgroup, down and across; subgroups of a workgroup, likewise; steps of k in units;
- * and the share of the rate that a large product reached so, on the card they were tried on: 1 is
- * 272 TFLOP/s in f16.
+ * Multiprocessors that the rates were fitted for. With the card's own number one choice in 66 is
+ * another, which is to be timed first.
  */
-const choices: readonly (readonly [
-  wm: number,
-  wn: number,
-  subgroupsDown: number,
-  subgroupsAcross: number,
-  steps: number,
-  rate: number,
-])[] = [
-  [4, 4, 2, 4, 2, 1],
-  [4, 4, 2, 2, 2, 0.94],
-  [4, 4, 4, 2, 2, 0.96],
-  [4, 4, 2, 2, 1, 0.83],
-  [2, 4, 2, 2, 2, 0.73],
-  [2, 4, 4, 2, 2, 0.67],
-  [4, 2, 2, 4, 2, 0.66],
-  [4, 4, 1, 2, 2, 0.63],
-  [2, 2, 2, 2, 4, 0.58],
-  [2, 2, 2, 4, 2, 0.52],
-  [2, 2, 2, 2, 2, 0.5],
-  [2, 1, 2, 2, 4, 0.41],
-  [2, 2, 1, 2, 4, 0.4],
-  [2, 1, 1, 2, 4, 0.31],
-  [1, 1, 2, 2, 4, 0.29],
-  [2, 1, 1, 2, 2, 0.27],
-  [1, 1, 1, 2, 2, 0.2],
-  [1, 1, 1, 1, 2, 0.1],
-  [1, 1, 1, 1, 1, 0.1],
-];
-
-/** Multiprocessors of a large card, and the registers of one. */
 const multiprocessors = 128;
-const registers = 65536;
 /** Registers of an invocation beside those of its sums. */
 const others = 64;
 /**
@@ -150,7 +120,7 @@ export function matrixTilingsOf(
 ): MatrixTiling[] {
   const sizes = extents.map((d) => (typeof d === "number" ? d : Math.min(maxOfDim(d), usual)));
   const costs: { tiling: MatrixTiling; cost: number }[] = [];
-  for (const [wm, wn, subgroupsDown, subgroupsAcross, steps, rate] of choices) {
+  for (const [wm, wn, subgroupsDown, subgroupsAcross, steps, rate] of matrixRates) {
     const [bm, bn] = [subgroupsDown * wm * u.m, subgroupsAcross * wn * u.n];
     const tiling = { bm, bn, wm, wn, bk: steps * u.k };
     if (fits(tiling, u, room, summed)) costs.push({ tiling, cost: costOf(tiling, u, sizes, rate) });
@@ -168,7 +138,7 @@ function costOf(t: MatrixTiling, u: MatrixUnit, sizes: readonly number[], rate: 
   const tiles = Math.ceil(rows / t.bm) * Math.ceil(columns / t.bn) * times;
   const invocations = subgroupsOf(t, u) * u.size;
   const held = (t.wm * t.wn * u.m * u.n) / u.size + others;
-  const most = Math.max(1, Math.floor(registers / (held * invocations)));
+  const most = Math.max(1, Math.floor(card.registers / (held * invocations)));
   const each = Math.max(1, tiles / multiprocessors);
   const together = Math.min(each, most);
   const step = Math.max(latency, (together * t.bm * t.bn * t.bk) / rate);

@@ -22,7 +22,7 @@ import type { Of, Stmt } from "../../kernel/kernel.ts";
 import { mapStmts, substituteIn } from "../../kernel/map.ts";
 import { indexName, plainName } from "../../kernel/names.ts";
 import { changedNames, partsOf } from "../../kernel/parts.ts";
-import { eachStmt, walkStmts } from "../../kernel/walk.ts";
+import { accessesIn, eachStmt, walkStmts } from "../../kernel/walk.ts";
 import { startOf } from "../../lower/context.ts";
 import { nest } from "../../lower/loops.ts";
 import { changes } from "../accumulator-moves.ts";
@@ -32,7 +32,7 @@ import { once, onlyIf, perInvocation, within } from "./gpu.ts";
 type Loop = Of<"loop">;
 
 /** Replaces a parallel loop that is all there is. */
-function spread(
+export function spread(
   body: readonly Stmt[],
   name: string,
   by: (l: Loop) => readonly Stmt[],
@@ -154,7 +154,7 @@ export function teams(
   });
 }
 
-const loopIn = (row: readonly Stmt[], name: string): Loop =>
+export const loopIn = (row: readonly Stmt[], name: string): Loop =>
   row.find((s): s is Loop => isLoop(s, name)) ?? refuse(`${name} does not stand in the row`);
 
 const isLoop = (s: Stmt, name: string): s is Loop =>
@@ -171,8 +171,10 @@ function sharedRow(row: readonly Stmt[], name: string, by: Sharing): Stmt[] {
   const last = row.findLastIndex((s) => isLoop(s, name));
   const out = row.slice(0, last + 1).flatMap((s): readonly Stmt[] => {
     if (s.kind === "array") return [by.array(s)];
+    // All of them run it: that none writes what another does is for loops that are shared.
+    const [, how] = [...accessesIn([s])].find(([, h]) => h !== "read") ?? [];
     if (!isLoop(s, name))
-      return partsOf(s).binds ? [s] : refuse(`a ${s.kind} stands before ${name}`);
+      return partsOf(s).binds && !how ? [s] : refuse(`a ${s.kind} stands before ${name}`);
     if (s.loop !== "parallel" && s.loop !== "simd") refuse(`${name} is ${s.loop}`);
     if (keyOfDim(s.extent) !== keyOfDim(extent)) refuse(`${name} differs in length`);
     variableOf(s);
@@ -199,10 +201,7 @@ function combined(row: readonly Stmt[], l: Loop, team: Sharing["team"]): Stmt[] 
   });
   for (const [i, acc] of names.entries()) {
     const declared = row.find((s): s is Of<"acc"> => s.kind === "acc" && s.name === acc);
-    const start = declared && startOf(reducers[i]!, declared.dtype);
-    const { init } = declared ?? {};
-    if (init?.kind !== "const" || !Object.is(init.value, start))
-      refuse(`${acc} does not begin with what changes nothing`);
+    checkStart(acc, declared, reducers[i]!);
     if (row.some((s) => s !== l && changes(s, acc))) refuse(`${acc} is changed elsewhere`);
     walkStmts(l.body, {
       expr: (e) => {
@@ -213,8 +212,15 @@ function combined(row: readonly Stmt[], l: Loop, team: Sharing["team"]): Stmt[] 
   return names.length > 0 ? [{ kind: "combine", names, reducers, ...team }] : [];
 }
 
+/** Each of those who share a row begins with what changes nothing. */
+export function checkStart(name: string, acc: Of<"acc"> | undefined, reducer: Reducer): void {
+  const neutral = acc && startOf(reducer, acc.dtype);
+  if (acc?.init.kind !== "const" || !Object.is(acc.init.value, neutral))
+    refuse(`${name} does not begin with what changes nothing`);
+}
+
 /** What is written is not read elsewhere: invocations do not see what others wrote. */
-function checkMemory(row: readonly Stmt[]): void {
+export function checkMemory(row: readonly Stmt[]): void {
   const own = new Set(row.flatMap((s) => (s.kind === "array" ? [s.name] : [])));
   const [read, written] = [new Map<string, Set<string>>(), new Map<string, Set<string>>()];
   walkStmts(row, {

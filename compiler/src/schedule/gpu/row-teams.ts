@@ -10,6 +10,7 @@
 import { type Dim, isStatic, printDim, sizeOf } from "@kiln-ml/ir";
 import { type LoweringContext, membersOf } from "../../lower/context.ts";
 import type { Scheduled } from "../../lower/lower.ts";
+import { rowTeams as prefers } from "../../machine/webgpu.ts";
 import { type Extent, loopsOf } from "../loop-moves.ts";
 import type { Step } from "../recipe.ts";
 import { inFours } from "../vector.ts";
@@ -50,7 +51,7 @@ export const iterations = (loops: readonly Extent[]): Dim => sizeOf(loops.map((l
 function teamFor(context: LoweringContext, rows: Rows, total: Dim, wide: boolean) {
   const own = teamOf(total, wide);
   if (!context.choices) return { team: own };
-  const teams = new Map([own, ...otherSteps.map((s) => teamOf(total, wide, s))].map(nameTeam));
+  const teams = new Map(prefers.steps.map((s) => nameTeam(teamOf(total, wide, s))));
   const key = rowsKey(`rows of ${printDim(total)}${wide ? "x4" : ""}`, context, rows);
   const choice = context.choices.among(key, [...teams.keys()]);
   return { team: teams.get(choice.chosen), choice };
@@ -82,30 +83,13 @@ interface Team {
   readonly steps: number;
 }
 
-/**
- * Steps an invocation should take: fewer leave invocations idle while they combine, more wait for
- * one another's loads.
- */
-const goodSteps = 4;
-const otherSteps = [1, 2, 8, 16];
-/** Steps whose values registers hold, of four elements and of one. */
-const mostWideSteps = 8;
-const mostSteps = 32;
-/**
- * A team of at least so many invocations has a workgroup of its own, which is at least one subgroup
- * on most devices.
- */
-const ownGroup = 32;
-/** Invocations of a workgroup that several teams share. */
-const sharedGroup = 128;
-
 /** Undefined where the row's length is not known, or registers do not hold it. */
-function teamOf(total: Dim, wide: boolean, good = goodSteps): Team | undefined {
+function teamOf(total: Dim, wide: boolean, good = prefers.steps[0]!): Team | undefined {
   if (!isStatic(total)) return undefined;
   const wanted = 2 ** Math.ceil(Math.log2(Math.max(1, total / good)));
-  const team = total >= ownGroup && wide ? Math.max(ownGroup, wanted) : wanted;
+  const team = total >= prefers.ownGroup && wide ? Math.max(prefers.ownGroup, wanted) : wanted;
   const members = Math.min(groupSize, team);
   const steps = Math.ceil(total / members);
-  if (steps > (wide ? mostWideSteps : mostSteps)) return undefined;
-  return { size: members < ownGroup ? sharedGroup : members, team: members, steps };
+  if (steps > (wide ? prefers.mostWideSteps : prefers.mostSteps)) return undefined;
+  return { size: members < prefers.ownGroup ? prefers.sharedGroup : members, team: members, steps };
 }

@@ -13,6 +13,7 @@ import type { LoweringContext } from "../../lower/context.ts";
 import type { Scheduled } from "../../lower/lower.ts";
 import { naiveRows } from "../../lower/naive.ts";
 import { rootReduces } from "../../lower/rows.ts";
+import { rows as prefers } from "../../machine/webgpu.ts";
 import { type Extent, loopsOf } from "../loop-moves.ts";
 import { type Moved, naive, type Step } from "../recipe.ts";
 import { inFours } from "../vector.ts";
@@ -20,15 +21,6 @@ import { gpuColumnTeams, wantsColumnTeams } from "./column-teams.ts";
 import { groupSize } from "./gpu.ts";
 import { apply } from "./recipe.ts";
 import { gpuRowTeams } from "./row-teams.ts";
-
-/** Rows up to this long are one invocation's work. */
-const shortRow = 32;
-/** Fewer columns than this leave most of a device idle, unless their rows are short. */
-const leastColumns = 256;
-/** Invocations that each have a row or a column. */
-const rowGroup = 64;
-/** Inner loops of at most this many iterations are written out. */
-const unrollLimit = 9;
 
 /** A row or map in the group's loops, neighbours merged where memory allows. */
 export interface Rows {
@@ -46,9 +38,9 @@ export function gpuRows(context: LoweringContext): Scheduled {
   if (inner.length === 0) return spread(inFours(merged, outer.at(-1)), outer, groupSize);
   const byColumn = readsByColumn(outer, inner);
   if (byColumn && wantsColumnTeams(rows)) return gpuColumnTeams(context, rows);
-  if (byColumn && extentGuess(group.outer) >= leastColumns)
+  if (byColumn && extentGuess(group.outer) >= prefers.leastColumns)
     return serial(rows, inFours(merged, outer.at(-1)));
-  if (extentGuess(group.inner) <= shortRow) return serial(rows, merged);
+  if (extentGuess(group.inner) <= prefers.short) return serial(rows, merged);
   return gpuRowTeams(context, rows);
 }
 
@@ -79,12 +71,12 @@ const serial = (
   spread(
     { ...apply(from, ...alone(inner)), ...(vectorised ? { vectorised } : {}) },
     outer,
-    rowGroup,
+    prefers.group,
   );
 
 /** The inner loops run by one invocation. */
 function alone(inner: readonly Extent[]): Step[] {
-  const small = inner.every((l) => isStatic(l.extent)) && extentGuess(inner) <= unrollLimit;
+  const small = inner.every((l) => isStatic(l.extent)) && extentGuess(inner) <= prefers.unrolled;
   return inner.map((l) => ["mark", l.name, small ? "unrolled" : "serial"]);
 }
 

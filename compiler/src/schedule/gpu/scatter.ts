@@ -5,6 +5,7 @@
 import type { LoweringContext } from "../../lower/context.ts";
 import { nest } from "../../lower/loops.ts";
 import type { Scheduled } from "../../lower/lower.ts";
+import { rows } from "../../machine/webgpu.ts";
 import { scatterParts } from "../scatter.ts";
 import { perInvocation } from "./gpu.ts";
 
@@ -16,5 +17,5 @@ export function gpuScatter(context: LoweringContext): Scheduled {
     ...nest(p.positions, "serial", p.combine),
     ...(p.finish.length ? nest(p.indexed, "serial", p.finish) : []),
   ];
-  return { body: perInvocation(p.rest, 64, body), workgroupSize: 64 };
+  return { body: perInvocation(p.rest, rows.group, body), workgroupSize: rows.group };
 }

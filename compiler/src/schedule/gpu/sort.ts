@@ -14,13 +14,14 @@ import { type LoweringContext, openBlock } from "../../lower/context.ts";
 import { decode, nest, totalOf } from "../../lower/loops.ts";
 import type { Scheduled } from "../../lower/lower.ts";
 import { fromIndex } from "../../lower/value.ts";
+import { guaranteed } from "../../machine/webgpu.ts";
 import { coordsAt, finished, risingKey, sortParts } from "../sort.ts";
 import { groupSize } from "./gpu.ts";
 
-/** Two arrays of so many words fit the 16 KiB of workgroup memory that WebGPU guarantees. */
-const sharedWords = 2048;
-/** Lines of no known bound: as many keys as a binding of 128 MiB holds. */
-const mostStages = 25;
+/** Two arrays of so many words fit the workgroup memory that every device has. */
+const sharedWords = guaranteed.maxComputeWorkgroupStorageSize / 8;
+/** Lines of no known bound: as many keys as a binding holds. */
+const mostStages = Math.log2(guaranteed.maxStorageBufferBindingSize / 4);
 
 /** Where keys and places of the line at hand lie. */
 interface Line {

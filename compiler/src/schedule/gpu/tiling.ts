@@ -10,41 +10,12 @@
  * rounds alone, 10 % (docs/decisions/gpu-contraction.md).
  */
 import { type Dim, maxOfDim } from "@kiln-ml/ir";
+import { tileRates } from "../../machine/tile-rates.ts";
+import { card } from "../../machine/webgpu.ts";
 import { type Region, type Regions, regionsOf, tilesOf } from "./edge-tiles.ts";
 import { invocationsOf, memoryOf, type Tiling } from "./tile-size.ts";
 import type { WorkgroupLimits } from "./workgroup-limits.ts";
 
-/**
- * Tilings and the share of the arithmetic rate they reached on a large product, on the card they
- * were tried on.
- */
-const choices: readonly (readonly [Tiling, number])[] = [
-  [{ bm: 128, bn: 128, tm: 8, tn: 16, bk: 16 }, 1],
-  [{ bm: 64, bn: 256, tm: 8, tn: 16, bk: 16 }, 0.98],
-  [{ bm: 64, bn: 128, tm: 8, tn: 16, bk: 16 }, 0.98],
-  [{ bm: 128, bn: 128, tm: 8, tn: 8, bk: 16 }, 0.96],
-  [{ bm: 64, bn: 128, tm: 8, tn: 8, bk: 16 }, 0.945],
-  [{ bm: 128, bn: 64, tm: 8, tn: 8, bk: 16 }, 0.94],
-  [{ bm: 64, bn: 64, tm: 8, tn: 8, bk: 16 }, 0.88],
-  [{ bm: 128, bn: 128, tm: 16, tn: 8, bk: 16 }, 0.91],
-  [{ bm: 64, bn: 64, tm: 8, tn: 4, bk: 16 }, 0.87],
-  [{ bm: 32, bn: 128, tm: 8, tn: 4, bk: 16 }, 0.84],
-  [{ bm: 128, bn: 32, tm: 8, tn: 4, bk: 16 }, 0.82],
-  [{ bm: 64, bn: 128, tm: 8, tn: 16, bk: 8 }, 0.82],
-  [{ bm: 128, bn: 128, tm: 8, tn: 16, bk: 8 }, 0.8],
-  [{ bm: 128, bn: 256, tm: 8, tn: 16, bk: 16 }, 0.8],
-  [{ bm: 64, bn: 64, tm: 4, tn: 8, bk: 32 }, 0.76],
-  [{ bm: 32, bn: 64, tm: 4, tn: 4, bk: 16 }, 0.6],
-  [{ bm: 32, bn: 32, tm: 4, tn: 4, bk: 16 }, 0.48],
-  [{ bm: 16, bn: 64, tm: 4, tn: 4, bk: 16 }, 0.48],
-  [{ bm: 16, bn: 16, tm: 4, tn: 4, bk: 16 }, 0.15],
-];
-
-/**
- * Multiprocessors of a large card (H200): a tiling that leaves some idle is as slow as if it
- * filled them.
- */
-const multiprocessors = 132;
 /** Invocations that give each of the four schedulers of a multiprocessor one subgroup. */
 const parted = 128;
 /** What a symbolic extent is taken to be. */
@@ -147,7 +118,7 @@ function waveCost(t: Tiling, rate: number, count: number, extents: Extents): num
  */
 function costOf(t: Tiling, rate: number, tiles: number, extents: Extents): number {
   const room = Math.max(1, Math.floor(resident(t) / invocationsOf(t)));
-  const each = tiles / multiprocessors;
+  const each = tiles / card.units;
   const waves = Math.floor(each / room);
   const rest = Math.ceil(each - waves * room);
   const last = rest > 0 ? waveCost(t, rate, rest, extents) : 0;
@@ -161,7 +132,7 @@ function costOf(t: Tiling, rate: number, tiles: number, extents: Extents): numbe
 function edgeCost(band: Region): number {
   const { tiling } = band;
   const area = tiling.bm * tiling.bn;
-  return ((tilesOf(band) / multiprocessors) * area) / (invocationsOf(tiling) === 128 ? 0.3 : 0.06);
+  return ((tilesOf(band) / card.units) * area) / (invocationsOf(tiling) === 128 ? 0.3 : 0.06);
 }
 
 /** Less gain than this is not worth the longer kernel. */
@@ -190,7 +161,7 @@ export function cutsOf(extents: Extents, capacity: Capacity, singles: ScalarLoad
     number,
   ];
   const costs: { cut: Cut; cost: number }[] = [];
-  for (const [tiling, large] of choices) {
+  for (const [tiling, large] of tileRates) {
     if (!fits(tiling, capacity)) continue;
     const rateOf = (mixed: boolean): number => large * registerPressureRate(tiling, singles, mixed);
     const range = (limit: number) => ({ from: 0, limit });

@@ -5,6 +5,7 @@
  */
 import type { Dtype } from "@kiln-ml/ir";
 import type { LoweringContext } from "../../lower/context.ts";
+import { guaranteed } from "../../machine/webgpu.ts";
 
 export interface WorkgroupLimits {
   readonly invocations: number;
@@ -13,8 +14,9 @@ export interface WorkgroupLimits {
 }
 
 export const workgroupLimitsOf = ({ limits }: LoweringContext): WorkgroupLimits => ({
-  invocations: limits.maxComputeInvocationsPerWorkgroup ?? 256,
-  memory: limits.maxComputeWorkgroupStorageSize ?? 16384,
+  invocations:
+    limits.maxComputeInvocationsPerWorkgroup ?? guaranteed.maxComputeInvocationsPerWorkgroup,
+  memory: limits.maxComputeWorkgroupStorageSize ?? guaranteed.maxComputeWorkgroupStorageSize,
 });
 
 /**

@@ -5,6 +5,7 @@
  */
 
 import { attentionFusion } from "../../fuse/attention-group.ts";
+import { alone, card, guaranteed } from "../../machine/webgpu.ts";
 import { joinSums } from "../../passes/join-sums.ts";
 import { reuseProduct } from "../../passes/reuse-product.ts";
 import { splitColumns } from "../../passes/split-columns.ts";
@@ -24,26 +25,14 @@ import type { Target } from "../../target.ts";
 import { customWgsl } from "./custom.ts";
 import { emitWgsl } from "./emit.ts";
 
-/** What every WebGPU device guarantees (WebGPU 3.6.2). */
-const guaranteed = {
-  maxStorageBuffersPerShaderStage: 8,
-  maxStorageBufferBindingSize: 134217728,
-  maxBufferSize: 268435456,
-  maxComputeWorkgroupStorageSize: 16384,
-  maxComputeInvocationsPerWorkgroup: 256,
-  maxComputeWorkgroupsPerDimension: 65535,
-};
-
 export const webgpu: Target = {
   name: "webgpu",
   fusionLimits: (limits, features) => ({
-    // A row is walked by one workgroup, once a phase.
-    row: 1 << 16,
-    // A reduction over rows as well keeps the whole device waiting for one workgroup.
-    total: 1 << 18,
+    row: alone.row,
+    total: alone.total,
     attention: attentionFusion,
-    // Four to an invocation: less than a launch takes.
-    guestElements: 1024,
+    guestElements: alone.guest,
+    machine: card,
     halves: features.includes("shader-f16"),
     matrixUnits: features.includes("shader-f16") && matrixUnitOf(features) !== undefined,
     bindings: limits.maxStorageBuffersPerShaderStage ?? guaranteed.maxStorageBuffersPerShaderStage,

@@ -15,7 +15,8 @@ import { squeeze } from "../ops/movement.ts";
 import { prod, sum } from "../ops/reduce.ts";
 import { broadcastShapes, printShape } from "../shape.ts";
 import { inClosedForm } from "../transforms/custom-vjp.ts";
-import { choleskyFactor, eliminated, signOf, substituted, type Triangle } from "./factor.ts";
+import { choleskyFactor, eliminated, substituted } from "./blocks.ts";
+import { signOf, type Triangle } from "./factor.ts";
 import {
   asColumn,
   asRow,

@@ -1,12 +1,16 @@
 /**
- * Factorisations by one scan over the columns, whose step is a product of rank one: what is left of the matrices is a carry that is updated
- * where it lies, and the column and row of a step are what the scan stacks. No gradients here; `decompositions.ts` has them.
+ * Factorisations of panels by one scan over the columns, whose step is a product of rank one: what
+ * is left of the panel is a carry that is updated where it lies, and the column and row of a step
+ * are what the scan stacks. `blocks.ts` makes those of matrices of them. No gradients here;
+ * `decompositions.ts` has them.
  */
 
+import type { Dim } from "../dim.ts";
 import type { Tensor } from "../node.ts";
 import { full } from "../ops/create.ts";
 import { select } from "../ops/elementwise/compare.ts";
 import { convert } from "../ops/elementwise/convert.ts";
+import { sliceAxis } from "../ops/movement.ts";
 import { argMax, sum } from "../ops/reduce.ts";
 import { scan } from "../ops/scan.ts";
 import { iota } from "../ops/source.ts";
@@ -17,53 +21,55 @@ import {
   columnAt,
   rowAt,
   rowsAt,
-  rowsInOrder,
   stackedColumns,
   stackedRows,
 } from "./matrices.ts";
 
-export interface Factors {
-  /** The row of x that row i of the factors is of, i32[…, n]. */
-  readonly order: Tensor;
-  /** Unit lower and upper triangular: lower · upper = the rows of x in that order. */
+export interface Panel {
+  /** The rows that were pivots, in their order, i32[…, b]. */
+  readonly chosen: Tensor;
+  /** The others, bool[…, m]. */
+  readonly left: Tensor;
+  /** By row of x, [..., m, b]: factors, 1 where a column has its pivot, and 0 from there on. */
   readonly lower: Tensor;
+  /** Upper triangular, [..., b, b]. */
   readonly upper: Tensor;
 }
 
 /**
- * Gaussian elimination with partial pivoting. Rows stay where they are: a row is used up by being a pivot, and the factors are brought into
- * order at the end. A column of zeros has the pivot 0 and no factors.
+ * Gaussian elimination with partial pivoting of m × b, b ≤ m. Rows stay where they are: a row is
+ * used up by being a pivot. A column of zeros has the pivot 0 and no factors.
  */
-export function eliminated(x: Tensor): Factors {
-  const n = x.shape[x.rank - 1]!;
+export function eliminatedPanel(x: Tensor): Panel {
+  const [m, b] = x.shape.slice(-2) as [Dim, Dim];
   const batch = batchOf(x);
-  const rows = iota([n]);
-  const free = full([...batch, n], true, "bool");
-  const { ys } = scan(
+  const rows = iota([m]);
+  const free = full([...batch, m], true, "bool");
+  const { carry, ys } = scan(
     [x, free],
     [],
-    ([m, left], _x, k) => {
-      const column = columnAt(m!, k);
+    ([rest, left], _x, k) => {
+      const column = columnAt(rest!, k);
       const sizes = select(left!, select(column.isNan(), Infinity, column.abs()), -1);
       const chosen = argMax(sizes, -1, { empty: "identity" });
       const isPivot = asColumn(chosen).equal(rows);
-      const row = rowsAt(m!, chosen);
+      const row = rowsAt(rest!, chosen);
       const pivot = asColumn(sum(select(isPivot, column, 0), -1));
       const others = left!.and(isPivot.not());
       const flat = pivot.equal(0);
       const factor = select(others, column.div(select(flat, 1, pivot)), 0);
-      const rest = m!.sub(asColumn(factor).mul(asRow(row)));
+      const next = rest!.sub(asColumn(factor).mul(asRow(row)));
       const own = select(isPivot, 1, factor);
-      return { carry: [rest, others], ys: [convert(own, x.dtype), row, chosen] };
+      return { carry: [next, others], ys: [convert(own, x.dtype), row, chosen] };
     },
-    { length: n },
+    { length: b },
   );
-  const order = stackedColumns(ys[2]!);
   const upper = stackedRows(ys[1]!);
-  const [i, j] = [iota([n, n], 0), iota([n, n], 1)];
+  const [i, j] = [iota([b, b], 0), iota([b, b], 1)];
   return {
-    order,
-    lower: rowsInOrder(stackedColumns(ys[0]!), order),
+    chosen: stackedColumns(ys[2]!),
+    left: carry[1]!,
+    lower: stackedColumns(ys[0]!),
     // What elimination leaves below the diagonal is rounding, or not yet taken away.
     upper: select(i.lessEqual(j), upper, 0),
   };
@@ -78,21 +84,25 @@ export function signOf(order: Tensor, like: Tensor): Tensor {
   return convert(select(count.and(1).equal(0), 1, -1), like.dtype);
 }
 
-/** The columns of L with L·Lᵀ = x, of whose upper triangle nothing is read. NaN from where x is not positive definite. */
-export function choleskyFactor(x: Tensor): Tensor {
-  const n = x.shape[x.rank - 1]!;
-  const rows = iota([n]);
+/**
+ * The first columns of L with L·Lᵀ = x, of m × b, of whose upper triangle nothing is read. NaN from
+ * where x is not positive definite.
+ */
+export function choleskyPanel(x: Tensor): Tensor {
+  const [m, b] = x.shape.slice(-2) as [Dim, Dim];
+  const rows = iota([m]);
   const { ys } = scan(
     [x],
     [],
-    ([m], _x, k) => {
-      const column = columnAt(m!, k);
+    ([rest], _x, k) => {
+      const column = columnAt(rest!, k);
       const pivot = asColumn(columnAt(asRow(column), k)).squeeze(-1);
       const root = select(pivot.greater(0), pivot, NaN).sqrt();
       const own = select(rows.greaterEqual(k), column.div(root), 0);
-      return { carry: [m!.sub(asColumn(own).mul(asRow(own)))], ys: [own] };
+      const across = sliceAxis(own, -1, 0, b);
+      return { carry: [rest!.sub(asColumn(own).mul(asRow(across)))], ys: [own] };
     },
-    { length: n },
+    { length: b },
   );
   return stackedColumns(ys[0]!);
 }
@@ -103,8 +113,11 @@ export interface Triangle {
   readonly unit: boolean;
 }
 
-/** X with A·X = B for triangular A, whose other triangle is not read. B is [..., n, m] of the batch of A. */
-export function substituted(a: Tensor, b: Tensor, { upper, unit }: Triangle): Tensor {
+/**
+ * X with A·X = B for triangular A, whose other triangle is not read. B is [..., n, m] of the batch
+ * of A.
+ */
+export function substitutedPanel(a: Tensor, b: Tensor, { upper, unit }: Triangle): Tensor {
   const n = a.shape[a.rank - 1]!;
   const rows = iota([n]);
   const { ys } = scan(

@@ -1,8 +1,9 @@
 /**
- * Singular and eigenvalues by rotations of pairs of rows (one-sided Jacobi, Hestenes 1958). A step rotates n/2 disjoint pairs until they are
- * orthogonal, n − 1 steps, in which every pair meets, are a sweep, and sweeps go on until nothing is left to rotate. A row that is rotated
- * is read and written once, along memory. Vectors come out orthogonal to the precision of the dtype, and small singular values as exact
- * as large ones (Demmel & Veselić 1992). What does not settle is NaN.
+ * Singular and eigenvalues by rotations of pairs of rows (one-sided Jacobi, Hestenes 1958). A step
+ * rotates n/2 disjoint pairs until they are orthogonal, n − 1 steps, in which every pair meets, are
+ * a sweep, and sweeps go on until nothing is left to rotate. A row that is rotated is read and
+ * written once, along memory. Vectors come out orthogonal to the precision of the dtype, and small
+ * singular values as exact as large ones (Demmel & Veselić 1992). What does not settle is NaN.
  */
 import type { Tensor } from "../node.ts";
 import { broadcastTo } from "../ops/broadcast.ts";
@@ -13,7 +14,7 @@ import { pad, sliceAxis } from "../ops/movement.ts";
 import { any, max, sum } from "../ops/reduce.ts";
 import { scan } from "../ops/scan.ts";
 import { argSort } from "../ops/sort.ts";
-import { constant } from "../ops/source.ts";
+import { constant, iota } from "../ops/source.ts";
 import { whileLoop } from "../ops/while.ts";
 import { asColumn, batchOf, identities, identity, rowsInOrder, turned } from "./matrices.ts";
 
@@ -44,15 +45,38 @@ function skewOf(alpha: Tensor, beta: Tensor, gamma: Tensor): Tensor {
 /** Two halves of the rows, whose rows of one number are a pair. */
 type Halves = readonly [Tensor, Tensor];
 
-/** The first row of the first half stays, the others go round: in as many steps as there are others each meets each. */
-function roundOf([p, q]: Halves, h: number): Halves {
-  if (h === 1) return [p, q];
+/**
+ * Cosines and sines [..., h, 1] as factors of p and q, for the rows of each half after the step.
+ */
+interface Factors {
+  readonly first: readonly [ofP: Tensor, ofQ: Tensor];
+  readonly second: readonly [ofP: Tensor, ofQ: Tensor];
+}
+
+/**
+ * The first row of the first half stays, the others go round: in as many steps as there are others
+ * each meets each. Of the rotated rows P = cos·p − sin·q and Q = sin·p + cos·q the halves become P₀
+ * Q₀ P₁ P₂ … and Q₁ Q₂ … P_last, which are factors of rows of p and q that stand one place up, or
+ * down.
+ */
+function factorsOf(cos: Tensor, sin: Tensor, h: number): Factors {
+  const minus = sin.neg();
+  if (h === 1) return { first: [cos, minus], second: [sin, cos] };
   const rows = (x: Tensor, from: number, to: number) => sliceAxis(x, -2, from, to);
-  const axis = p.rank - 2;
-  return [
-    concat([rows(p, 0, 1), rows(q, 0, 1), ...(h > 2 ? [rows(p, 1, h - 1)] : [])], axis),
-    concat([rows(q, 1, h), rows(p, h - 1, h)], axis),
-  ];
+  const around = (head: Tensor, second: Tensor, others: Tensor) =>
+    concat([rows(head, 0, 1), rows(second, 0, 1), ...(h > 2 ? [rows(others, 1, h - 1)] : [])], -2);
+  const along = (others: Tensor, last: Tensor) =>
+    concat([rows(others, 1, h), rows(last, h - 1, h)], -2);
+  return {
+    first: [around(cos, sin, cos), around(minus, cos, minus)],
+    second: [along(sin, cos), along(cos, minus)],
+  };
+}
+
+/** Rows one place down, the first twice, and one place up, the last twice: a gather clamps. */
+function shifted(x: Tensor, by: 1 | -1, h: number): Tensor {
+  if (h === 1) return x;
+  return rowsInOrder(x, broadcastTo(iota([h]).sub(by), [...batchOf(x), h]));
 }
 
 /** One step; only the first `length` numbers of a row say by what angle it is rotated. */
@@ -61,8 +85,26 @@ function stepOf([p, q]: Halves, h: number, length: number): { next: Halves; skew
   const dot = (x: Tensor, y: Tensor) => sum(x.mul(y), -1, { keepDims: true });
   const [alpha, beta, gamma] = [dot(a, a), dot(b, b), dot(a, b)];
   const { cos, sin } = angle(alpha, beta, gamma);
-  const turnedTo: Halves = [p.mul(cos).sub(q.mul(sin)), p.mul(sin).add(q.mul(cos))];
-  return { next: roundOf(turnedTo, h), skew: max(skewOf(alpha, beta, gamma), [-1, -2]) };
+  const { first, second } = factorsOf(cos, sin, h);
+  const turnedTo = (by: 1 | -1, [ofP, ofQ]: readonly [Tensor, Tensor]) =>
+    shifted(p, by, h)
+      .mul(ofP)
+      .add(shifted(q, by, h).mul(ofQ));
+  return {
+    next: [turnedTo(1, first), turnedTo(-1, second)],
+    skew: max(skewOf(alpha, beta, gamma), [-1, -2]),
+  };
+}
+
+/** Some steps one after the other, and the greater of the skew so far and theirs. */
+function stepsOf(held: readonly Tensor[], h: number, length: number, count: number): Tensor[] {
+  let [p, q, worst] = held as readonly [Tensor, Tensor, Tensor];
+  for (let i = 0; i < count; i++) {
+    const { next, skew } = stepOf([p, q], h, length);
+    [p, q] = next;
+    worst = worst.maximum(skew);
+  }
+  return [p, q, worst];
 }
 
 interface Rotated {
@@ -80,19 +122,20 @@ function rotated(x: Tensor, length: number): Rotated {
   const even = n === count ? x : pad(x, 0, 0, [...batch.map(() => 0), 1, 0]);
   const h = n / 2;
   const most = 16 * spacingOf(x);
+  // Of two steps the second writes where the first has read; the n − 1 of a sweep are odd. Where
+  // whole rows are read, its sums would be taken in the kernel that writes the rows, row by row.
+  const together = length === x.shape[x.rank - 1] ? 1 : 2;
   const worst = broadcastTo(constant(1, x.dtype), batch);
   const out = whileLoop(
     [sliceAxis(even, -2, 0, h), sliceAxis(even, -2, h, n), worst, constant(0, "i32")],
     (_p, _q, skew, sweep) => any(skew!.greater(most)).and(sweep!.less(mostSweeps)),
     (p, q, skew, sweep) => {
+      const [a, b, before] = stepsOf([p!, q!, skew!.mul(0)], h, length, (n - 1) % together);
       const { carry } = scan(
-        [p!, q!, skew!.mul(0)],
+        [a!, b!, before!],
         [],
-        ([a, b, before]) => {
-          const { next, skew } = stepOf([a!, b!], h, length);
-          return { carry: [...next, before!.maximum(skew)], ys: [] };
-        },
-        { length: n - 1 },
+        (held) => ({ carry: stepsOf(held, h, length, together), ys: [] }),
+        { length: Math.floor((n - 1) / together) },
       );
       return [...carry, sweep!.add(1)];
     },
@@ -105,7 +148,10 @@ function rotated(x: Tensor, length: number): Rotated {
   };
 }
 
-/** The largest |x| of each matrix: squares of what is divided by it are in range. 1 where that is 0, or no number. */
+/**
+ * The largest |x| of each matrix: squares of what is divided by it are in range. 1 where that is 0,
+ * or no number.
+ */
 function unitOf(x: Tensor): Tensor {
   const size = max(x.abs(), [-1, -2], { keepDims: true, empty: "identity" });
   return select(size.greater(0).and(size.isFinite()), size, 1);
@@ -121,8 +167,8 @@ export interface Eigen {
 }
 
 /**
- * Of symmetric matrices, ascending. With twice its norm added to the diagonal x is positive, and well conditioned: the rotated rows are then
- * multiples of the eigenvectors, and values are vᵀ·x·v.
+ * Of symmetric matrices, ascending. With twice its norm added to the diagonal x is positive, and
+ * well conditioned: the rotated rows are then multiples of the eigenvectors, and values are vᵀ·x·v.
  */
 export function eigenOf(x: Tensor, n: number): Eigen {
   const unit = unitOf(x);
@@ -149,7 +195,10 @@ export interface Singular {
   readonly vt: Tensor;
 }
 
-/** Of matrices of no more rows than columns, the largest first: x = v·diag(s)·u. Of a singular value of 0 the row of u is zeros. */
+/**
+ * Of matrices of no more rows than columns, the largest first: x = v·diag(s)·u. Of a singular value
+ * of 0 the row of u is zeros.
+ */
 function wideSingular(x: Tensor, n: number, m: number): { u: Tensor; s: Tensor; v: Tensor } {
   const unit = unitOf(x);
   const both = concat([x.div(unit), identities(x, n)], x.rank - 1);

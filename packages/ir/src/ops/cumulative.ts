@@ -3,11 +3,10 @@
  * leaves an element out of its own result, `reverse` runs from the end of the axis. Several axes are several ops.
  */
 import type { CumulativeOp } from "../attributes.ts";
-import { sumDtype } from "../dtype.ts";
 import { checkOptions, DtypeError, GraphError, type OptionNames, ShapeError } from "../errors.ts";
 import { type Attrs, attrKey, type Tensor } from "../node.ts";
 import { defineOp, type OpRecord, type Reducer } from "../op.ts";
-import { fullDtype } from "../precision.ts";
+import { totalDtype } from "../precision.ts";
 import { checkAxis } from "../shape.ts";
 import { apply, checkCount, checkTensor, inDtype } from "./apply.ts";
 import { extremeVjp, productVjp } from "./cumulative-gradient.ts";
@@ -68,7 +67,7 @@ const along =
     const { exclusive = false, reverse = false } = checkOptions(op, options, cumulativeOptions);
     const a = checkAxis(op, axis, x.rank);
     const counted = op === "cumsum" || op === "cumprod";
-    const dtype = counted ? fullDtype(sumDtype(x.dtype)) : x.dtype;
+    const dtype = counted ? totalDtype(x.dtype) : x.dtype;
     return apply(op, [inDtype(x, dtype)], { axis: a, exclusive, reverse });
   };
 

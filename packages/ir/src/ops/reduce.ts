@@ -3,11 +3,10 @@
  * and NaN is more extreme than any number.
  */
 import type { ReduceOp } from "../attributes.ts";
-import { sumDtype } from "../dtype.ts";
 import { checkOptions, DtypeError, type OptionNames, ShapeError } from "../errors.ts";
 import type { Tensor } from "../node.ts";
 import { defineOp, type OpRecord, type Reducer } from "../op.ts";
-import { fullDtype } from "../precision.ts";
+import { totalDtype } from "../precision.ts";
 import { requireAtLeast } from "../requirement.ts";
 import { checkAxes, dropAxes, printShape, sizeOf } from "../shape.ts";
 import { apply, checkCount, checkTensor, filled, inDtype, numbersOf, otherAxes } from "./apply.ts";
@@ -152,7 +151,7 @@ const reducing =
     const list = checkAxes(name, axes, x.rank);
     if (extremes.has(op) && options.empty !== "identity") checkElements(name, x, list);
     const counted = op === "reduceSum" || op === "reduceProd";
-    const dtype = counted ? fullDtype(sumDtype(x.dtype)) : x.dtype;
+    const dtype = counted ? totalDtype(x.dtype) : x.dtype;
     const numeric = inDtype(x, dtype);
     const y = list.length || op.startsWith("arg") ? apply(op, [numeric], { axes: list }) : numeric;
     return options.keepDims ? reshape(y, dropAxes(x.shape, list, true)) : y;

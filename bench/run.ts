@@ -75,7 +75,7 @@ const suites: Readonly<Record<string, (selected: Selected) => Row[] | Promise<Ro
   fusion: fusionRows,
   compile: compileRows,
   memory: memoryRows,
-  train: async (selected) => (await import("./train.ts")).trainRows(selected),
+  train: async (selected) => (await import("./train/rows.ts")).trainRows(selected),
   cpu: cpuTableRows,
   models: async (selected) =>
     (await import("./onnx/rows.ts")).modelRows(selected, Number(options.samples ?? 9)),

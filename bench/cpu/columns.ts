@@ -55,7 +55,7 @@ const adapters: Readonly<Record<string, readonly [bundle: string, env?: Record<s
   };
 
 /** A Python that has PyTorch; $PYTHON is tried first. */
-function pythonWithTorch(): string | undefined {
+export function pythonWithTorch(): string | undefined {
   const candidates = [process.env.PYTHON, "python3", "/usr/bin/python3"];
   return candidates.find((python) => {
     if (!python) return false;

@@ -43,6 +43,17 @@ test("a quick run says a line an example, and how many passed", async () => {
   assert.match(lines[2]!, /^2 passed, 0 failed, \d+ s$/);
 });
 
+test("of several targets each example runs on all, and the end is a table", async () => {
+  const args = ["--slice", "--target", "js,wasm", "--only", "^(xor-keras|notebook)$"];
+  const { code, out } = await runScript(script, args);
+  assert.is(code, 0, out);
+  const [head, xor, notebook, end] = out.trimEnd().split("\n").slice(-4);
+  assert.is(head, `${" ".repeat(20)}       js     wasm`);
+  assert.match(xor!, /^xor-keras +[\d.]+ s +[\d.]+ s$/);
+  assert.match(notebook!, /^notebook +[\d.]+ s +[\d.]+ s$/);
+  assert.match(end!, /^4 passed, 0 failed, \d+ s$/);
+});
+
 test("a target that there is not is an error that names those that there are", async () => {
   const { code, err } = await runScript(script, ["--quick", "--target", "cuda"]);
   assert.is(code, 1);
@@ -72,7 +83,7 @@ test("a name that no example has is an error that says so", async () => {
 });
 
 /** Files of examples that are parts of others, or are run by tests of their own. */
-const parts = /^(data|pictures|molecules\/smiles|mnist\/.*|precompile\/.*)\.ts$/;
+const parts = /^(data|pictures|molecules\/smiles|page\/main|mnist\/.*|precompile\/.*)\.ts$/;
 
 test("the runner knows every example, and its script is there", () => {
   const scripts = readdirSync("examples", { recursive: true })

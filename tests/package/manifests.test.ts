@@ -4,12 +4,20 @@ import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 
+/** The files of an entry; with a variant for pages, the source has one too. */
+interface Entry {
+  readonly "@kiln-ml/source": string | { readonly browser: string; readonly default: string };
+  readonly types: string;
+  readonly browser?: string;
+  readonly default: string;
+}
+
 interface Manifest {
   readonly name: string;
   readonly version: string;
   readonly private?: boolean;
   readonly sideEffects?: boolean | readonly string[];
-  readonly exports?: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly exports?: Readonly<Record<string, Entry>>;
   readonly dependencies?: Readonly<Record<string, string>>;
 }
 
@@ -34,13 +42,21 @@ test("packages have one version, and ask for each other at it", () => {
   assert.equal([...new Set(versions)].length, 1);
 });
 
+const stemOf = (source: string | undefined) =>
+  source?.replace(/^\.\/src\//, "").replace(/\.ts$/, "");
+
 test("every entry of a package is a source file, and is built to the path of its name", () => {
   const wrong = published.flatMap(({ folder, name, exports = {} }) =>
     Object.entries(exports).flatMap(
-      ([entry, { "@kiln-ml/source": source, default: built, types }]) => {
-        const stem = source?.replace(/^\.\/src\//, "").replace(/\.ts$/, "");
-        const fits = built === `./dist/${stem}.js` && types === `./dist/${stem}.d.ts`;
-        return source && fits && existsSync(join(folder, source)) ? [] : [`${name} ${entry}`];
+      ([entry, { "@kiln-ml/source": sources, default: built, types, browser }]) => {
+        const [source, page] =
+          typeof sources === "string" ? [sources] : [sources?.default, sources?.browser];
+        const fits =
+          built === `./dist/${stemOf(source)}.js` &&
+          types === `./dist/${stemOf(source)}.d.ts` &&
+          browser === (page && `./dist/${stemOf(page)}.js`);
+        const there = [source, page].every((path) => !path || existsSync(join(folder, path)));
+        return source && fits && there ? [] : [`${name} ${entry}`];
       },
     ),
   );

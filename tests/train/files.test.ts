@@ -7,6 +7,7 @@ import { data, setDefaultTarget } from "kiln-ml";
 import * as train from "kiln-ml/train";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { duration } from "../../packages/train/src/callbacks/terminal.ts";
 import { crc32c } from "../../packages/train/src/event-file.ts";
 import { adam, classifier, inFolder, points, quiet } from "./samples.ts";
 
@@ -162,7 +163,7 @@ test("JSON lines can be read line by line, NaN included", () =>
 test("the report stands alone: curves, epochs, configuration, model", () =>
   inFolder(async (folder) => {
     const path = join(folder, "report.html");
-    await train.fit(classifier(), loaderOf(), {
+    const history = await train.fit(classifier(), loaderOf(), {
       ...quiet,
       metrics: [metrics.accuracy()],
       validation: loaderOf(),
@@ -174,6 +175,20 @@ test("the report stands alone: curves, epochs, configuration, model", () =>
     assert.is(page.match(/<svg/g)?.length, 2);
     assert.is(page.match(/<polyline/g)?.length, 4);
     assert.match(page, /Sequential: 3 of 3 epochs, finished/);
+    assert.match(page, /prefers-color-scheme:dark/);
+    const losses = history.values("val.loss");
+    const best = losses.indexOf(Math.min(...losses)) + 1;
+    assert.match(
+      page,
+      new RegExp(`<td>val\\.loss</td><td>[\\d.]+</td><td>[\\d.]+</td><td>${best}</td>`),
+    );
+    // Lines of a diagram stand at round numbers.
+    const ticks = [...page.matchAll(/text-anchor="end">(-?[\d.e-]+)</g)].map(([, t]) => t!);
+    assert.ok(ticks.length >= 6);
+    assert.equal(
+      ticks.filter((t) => t.replace(/\D/g, "").replace(/^0+/, "").length > 3),
+      [],
+    );
     assert.match(page, /adam, lr 0.05/);
     // What a step is compiled to: kernels by name, and memory.
     assert.match(page, /<td>target<\/td><td>(js|wasm)<\/td>/);
@@ -195,7 +210,7 @@ test("without a terminal lines are plain; on one they are drawn over, several ru
     renderer: train.terminal({ out: plain }),
   });
   assert.is(written.length, 2);
-  assert.match(written[0]!, /^epoch 1\/2 {2}loss [\d.]+ {2}\d+ s {2}\d+ samples\/s\n$/);
+  assert.match(written[0]!, /^epoch 1\/2 {2}loss [\d.]+ {2}[\d.]+ m?s {2}\d+ samples\/s\n$/);
   assert.not(written.join("").includes("\x1b"));
   written.length = 0;
   const shared = out(true);
@@ -214,6 +229,20 @@ test("without a terminal lines are plain; on one they are drawn over, several ru
   assert.match(text, /a: epoch 1\/1 .*\d\/6 .*loss .*samples\/s .*left/);
   assert.ok(written.some((s) => s.includes("a: epoch") && s.includes("b: epoch")));
   assert.is(train.sparkline([1, 2, 3, NaN, 8]), "▁▂▃ █");
+});
+
+test("durations have two digits or whole units", () => {
+  const shown = [0, 0.0004, 0.042, 0.42, 4.25, 42, 185, 7800].map(duration);
+  assert.equal(shown, [
+    "0 s",
+    "1 ms",
+    "42 ms",
+    "0.42 s",
+    "4.3 s",
+    "42 s",
+    "3 min 5 s",
+    "2 h 10 min",
+  ]);
 });
 
 test("several seeds of one run are one result: the same again, others with another", async () => {

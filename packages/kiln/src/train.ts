@@ -1,5 +1,6 @@
 /**
- * `kiln-ml/train`: training loops with the compiler plugged in, and files, for Node.
+ * `kiln-ml/train`: training loops with the compiler plugged in, and with files in Node; in a page, whose bundler takes the
+ * condition `browser` of `@kiln-ml/train/node`, what needs files says so when it is called.
  */
 import "./eager/tensor-data.ts";
 import { plug, surround } from "@kiln-ml/train";

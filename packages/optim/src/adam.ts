@@ -16,7 +16,12 @@ export interface AdamOptions extends OptimizerOptions {
   readonly amsgrad?: boolean;
 }
 
-const adamOptions: OptionNames<AdamOptions> = { ...optimizerOptions, betas: 1, eps: 1, amsgrad: 1 };
+export const adamOptions: OptionNames<AdamOptions> = {
+  ...optimizerOptions,
+  betas: 1,
+  eps: 1,
+  amsgrad: 1,
+};
 
 /**
  * m ← β₁·m + (1 − β₁)·g, v ← β₂·v + (1 − β₂)·g², w ← w − lr/(1 − β₁ᵗ) · m / (√(v/(1 − β₂ᵗ)) + eps),

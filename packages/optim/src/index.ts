@@ -19,6 +19,7 @@ export { LAMB, type LambOptions } from "./lamb.ts";
 export { LBFGS, type LbfgsOptions } from "./lbfgs.ts";
 export { Lion, type LionOptions } from "./lion.ts";
 export { Lookahead, type LookaheadOptions, SWA, type SwaOptions } from "./lookahead.ts";
+export { adam, adamW, type OptimizerMaker, rmsProp, sgd } from "./makers.ts";
 export type { ParamGroup } from "./members.ts";
 export { Muon, type MuonOptions } from "./muon.ts";
 export { type ApplyOptions, Optimizer, type OptimizerOptions, type Update } from "./optimizer.ts";

@@ -18,7 +18,7 @@ export interface RmsPropOptions extends OptimizerOptions {
   readonly centered?: boolean;
 }
 
-const rmsPropOptions: OptionNames<RmsPropOptions> = {
+export const rmsPropOptions: OptionNames<RmsPropOptions> = {
   ...optimizerOptions,
   alpha: 1,
   eps: 1,

@@ -24,7 +24,7 @@ export interface SgdOptions extends OptimizerOptions {
   readonly nesterov?: boolean;
 }
 
-const sgdOptions: OptionNames<SgdOptions> = {
+export const sgdOptions: OptionNames<SgdOptions> = {
   ...optimizerOptions,
   momentum: 1,
   dampening: 1,

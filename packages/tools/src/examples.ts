@@ -1,14 +1,21 @@
 /**
  * Runs the examples: `npm run examples -- [--quick | --slice] [--only PATTERN] [--jobs 1] [--target
- * js|wasm|webgpu|auto]`, a line each; exits with 1 if one fails. `--quick` is a part of each, on
+ * js|wasm|webgpu|auto,…]`, a line each; exits with 1 if one fails. `--quick` is a part of each, on
  * data that need no files from elsewhere; `--slice` a few steps of it, which is what a quick run on
- * webgpu comes to: its adapter is one in software, so that every machine has it. A full run where
- * `auto` puts things writes docs/examples/README.md with what it measured.
+ * webgpu comes to: its adapter is one in software, so that every machine has it. Of several
+ * targets, each example runs on all, and the end is a table of them. A full run where `auto` puts
+ * things writes docs/examples/README.md with what it measured.
  */
 import { parseArgs } from "node:util";
 import { examples } from "./examples/list.ts";
 import { keepMeasured, writePage } from "./examples/page.ts";
-import { type ExampleTarget, exampleTargets, type Outcome, runExamples } from "./examples/run.ts";
+import {
+  type ExampleTarget,
+  exampleTargets,
+  type Mode,
+  type Outcome,
+  runExamples,
+} from "./examples/run.ts";
 
 const { values } = parseArgs({
   options: {
@@ -24,31 +31,54 @@ const { values } = parseArgs({
 
 const only = new RegExp(values.only);
 const chosen = examples.filter(({ name }) => only.test(name));
-const target = values.target as ExampleTarget;
-const slices = values.slice || (values.quick && target === "webgpu");
-const mode = slices ? "slice" : values.quick ? "quick" : "full";
+const targets = values.target.split(",") as ExampleTarget[];
+const unknown = targets.find((target) => !exampleTargets.includes(target));
+
+/** How much of an example a target is given. */
+function modeOf(target: ExampleTarget): Mode {
+  const slices = values.slice || (values.quick && target === "webgpu");
+  return slices ? "slice" : values.quick ? "quick" : "full";
+}
+
 const limit = values.limit === undefined ? {} : { limit: Number(values.limit) };
 // Times are those of an example that has the machine for itself.
-const jobs = Number(values.jobs ?? (mode === "full" ? 1 : 2));
+const jobs = Number(values.jobs ?? (values.quick || values.slice ? 2 : 1));
 
-function tell(outcome: Outcome): void {
+function tell(target: ExampleTarget, outcome: Outcome): void {
   const { example, seconds, result, failure, text } = outcome;
   const mark = failure ? "failed" : "ok    ";
+  const where = targets.length > 1 ? `${target.padEnd(7)} ` : "";
   console.log(
-    `${mark}  ${example.name.padEnd(20)} ${seconds.toFixed(1).padStart(6)} s  ${failure ?? result}`,
+    `${mark}  ${where}${example.name.padEnd(20)} ${seconds.toFixed(1).padStart(6)} s  ${failure ?? result}`,
   );
   // As each ends: a run that is stopped loses none.
-  if (mode === "full" && target === "auto") {
+  if (modeOf(target) === "full" && target === "auto") {
     keepMeasured([outcome]);
     writePage();
   }
   if (failure) console.log(text.replace(/^/gm, "        "));
 }
 
+/** Seconds by example and target, or that one failed. */
+function matrix(all: ReadonlyMap<ExampleTarget, readonly Outcome[]>): string {
+  const line = (name: string, cells: readonly string[]): string =>
+    name.padEnd(20) + cells.map((cell) => cell.padStart(9)).join("");
+  const rows = chosen.map(({ name }) =>
+    line(
+      name,
+      targets.map((target) => {
+        const found = all.get(target)?.find(({ example }) => example.name === name);
+        return !found || found.failure ? "failed" : `${found.seconds.toFixed(1)} s`;
+      }),
+    ),
+  );
+  return [line("", targets), ...rows].join("\n");
+}
+
 if (values.list) for (const { name, shows } of chosen) console.log(`${name.padEnd(20)} ${shows}`);
-else if (!exampleTargets.includes(target)) {
+else if (unknown !== undefined) {
   console.error(
-    `examples: there is no target ${target}\n  it is one of ${exampleTargets.join(", ")}`,
+    `examples: there is no target ${unknown}\n  it is one of ${exampleTargets.join(", ")}`,
   );
   process.exitCode = 1;
 } else if (chosen.length === 0) {
@@ -56,7 +86,13 @@ else if (!exampleTargets.includes(target)) {
   process.exitCode = 1;
 } else {
   const started = performance.now();
-  const outcomes = await runExamples(chosen, { mode, target, ...limit }, jobs, tell);
+  const all = new Map<ExampleTarget, Outcome[]>();
+  for (const target of targets) {
+    const options = { mode: modeOf(target), target, ...limit };
+    all.set(target, await runExamples(chosen, options, jobs, (o) => tell(target, o)));
+  }
+  const outcomes = [...all.values()].flat();
+  if (targets.length > 1) console.log(matrix(all));
   const failed = outcomes.filter(({ failure }) => failure).length;
   const seconds = ((performance.now() - started) / 1000).toFixed(0);
   console.log(`${outcomes.length - failed} passed, ${failed} failed, ${seconds} s`);

@@ -5,10 +5,15 @@
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 
+/** Paths of an entry by condition; a condition may have others within. */
+export interface Conditions {
+  readonly [condition: string]: string | Conditions;
+}
+
 export interface Manifest {
   readonly name: string;
   readonly private?: boolean;
-  readonly exports?: Readonly<Record<string, Readonly<Record<string, string>> | string>>;
+  readonly exports?: Readonly<Record<string, Conditions | string>>;
   readonly bin?: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
 }
@@ -26,9 +31,13 @@ function sourceOfBin(path: string): string {
   return path.replace(/^(\.\/)?dist\//, "./src/").replace(/\.js$/, ".ts");
 }
 
+/** All files that conditions lead to. */
+const pathsOf = (to: string | Conditions = {}): string[] =>
+  typeof to === "string" ? [to] : Object.values(to).flatMap(pathsOf);
+
 function entriesOf({ exports, bin }: Manifest): string[] {
   const exported = Object.values(exports ?? {}).flatMap((to) =>
-    typeof to === "string" ? [] : (to["@kiln-ml/source"] ?? []),
+    typeof to === "string" ? [] : pathsOf(to["@kiln-ml/source"]),
   );
   return [...new Set([...exported, ...Object.values(bin ?? {}).map(sourceOfBin)])];
 }

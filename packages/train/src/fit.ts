@@ -45,6 +45,11 @@ const mostRestarts = 3;
 /** How often, in ms, the loop gives way to signals and timers. */
 const breathMs = 50;
 
+const isThenable = (x: unknown): boolean =>
+  x instanceof Object && "then" in x && typeof x.then === "function";
+
+type PlainHook = "onStart" | "onStepEnd" | "onValidation" | "onEpochEnd" | "onInterrupt";
+
 class Fit implements Run {
   readonly net: Module;
   readonly epochs: number;
@@ -287,7 +292,15 @@ class Fit implements Run {
     if (this.batch === 0 && this.#program) await this.#program.reset();
     for await (const batch of this.#loader) {
       if (!this.#program) await this.#meet(batch);
-      await this.#one(batch);
+      // What a loop by hand does; beyond it a step makes no promise unless somebody waits.
+      await this.#ready.run(this.step, batch);
+      this.#count(batch);
+      const told = this.#call("onStepEnd");
+      if (told) await told;
+      if (performance.now() - this.#breathed > breathMs) {
+        await breathe();
+        this.#breathed = performance.now();
+      }
       if (interrupt.asked) {
         this.interrupted = true;
         this.stop("interrupted");
@@ -303,17 +316,12 @@ class Fit implements Run {
     await this.#finish();
   }
 
-  async #one(batch: Batch): Promise<void> {
-    await this.#ready.run(this.step, batch);
+  #count(batch: Batch): void {
     this.step++;
     this.batch++;
     const rows = rowsOf(batch);
     this.samples += rows;
     this.#epochSamples += rows;
-    await this.#call("onStepEnd");
-    if (performance.now() - this.#breathed < breathMs) return;
-    await breathe();
-    this.#breathed = performance.now();
   }
 
   /** Measures, validates and tells the callbacks. */
@@ -348,11 +356,13 @@ class Fit implements Run {
     return program.meters.values();
   }
 
-  async #call(
-    hook: "onStart" | "onStepEnd" | "onValidation" | "onEpochEnd" | "onInterrupt",
-  ): Promise<void> {
-    // Only what there is to await costs a turn of the queue: this runs at every step.
-    for (const c of this.#callbacks) if (c[hook]) await c[hook](this);
+  /** Tells the callbacks, from the one at `first` on; a promise only once one of them gives one. */
+  #call(hook: PlainHook, first = 0): Promise<void> | undefined {
+    for (let i = first; i < this.#callbacks.length; i++) {
+      const waits: unknown = this.#callbacks[i]![hook]?.(this);
+      if (isThenable(waits)) return Promise.resolve(waits).then(() => this.#call(hook, i + 1));
+    }
+    return undefined;
   }
 }
 

@@ -70,6 +70,7 @@ export interface Run {
   snapshot(): Promise<Uint8Array>;
 }
 
+/** Waited for if it gives a promise: one that has nothing to do at a step gives none, and costs none. */
 type Hook = (run: Run) => void | Promise<void>;
 
 /** What a run calls, in the order of the list; all are awaited. */

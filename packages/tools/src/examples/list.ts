@@ -108,7 +108,7 @@ export const examples: readonly Example[] = [
   {
     name: "eegnet",
     script: "examples/eegnet.ts",
-    shows: "EEG of subjects that were not seen, made up",
+    shows: "EEGNet on subjects that were not seen; the recordings are made up",
     quick: ["--quick"],
     slice: ["--quick", "--epochs", "1"],
     number: /unseen subjects ([\d.]+)/,
@@ -259,8 +259,10 @@ export const examples: readonly Example[] = [
     quick: ["--quick"],
     slice: ["--quick", "--epochs", "1"],
     number: /test accuracy ([\d.]+)/,
-    reaches: { quick: [">=", 0.85], full: [">=", 0.8] },
+    // 760 texts: the standard error of the share is 0.0145, and the bound lies two below what is reached.
+    reaches: { quick: [">=", 0.85], full: [">=", 0.77] },
     archive: "text",
+    pytorch: "0.834, of another 760 texts (1.13)",
   },
   {
     name: "import-weights",
@@ -280,6 +282,16 @@ export const examples: readonly Example[] = [
     slice: ["--quick", "--steps", "10"],
     number: /(\d+) of 100 answers/,
     reaches: { quick: [">=", 90], full: [">=", 90] },
+  },
+  {
+    name: "page",
+    script: "examples/page/train.ts",
+    shows: "a page that reads what is drawn on it: learnt in Node, run there as an artifact",
+    quick: ["--quick", "--samples", "3000", "--out", "{folder}"],
+    full: ["--out", "{folder}"],
+    slice: ["--quick", "--samples", "500", "--out", "{folder}"],
+    number: /test accuracy ([\d.]+)/,
+    reaches: { quick: [">=", 0.8], full: [">=", 0.97] },
   },
   {
     name: "images",

@@ -36,7 +36,7 @@ const rowOf = (example: Example, found: Measured | undefined): string[] => [
   example.shows,
   found?.result ?? "not measured",
   found ? `${found.seconds} s` : "",
-  example.pytorch ?? "",
+  example.pytorch ?? "not measured",
 ];
 
 /** The page as text. */
@@ -52,9 +52,11 @@ export function examplesPage(): string {
 few minutes, on data that it makes or that npm packages have, and fails if one does not learn. \`--only gcn\` chooses, \`--list\` names them.
 
 The result is the last line that an example prints. Its time is that of the whole process: starting from source, reading, compiling, training and
-testing, on ${machines.join("; ") || "no machine yet"}. The last column is what PyTorch reaches with the same recipe, where that is known.
+testing, on ${machines.join("; ") || "no machine yet"}. The last column is what PyTorch reaches with the same recipe.
+What eegnet and sounds learn from is made up, and easier than recordings: their figures say that a network learns, and nothing of how
+it would do on real ones.
 
-${table([["example", "what it shows", "result", "time", "PyTorch"], ...rows])}
+${table([["example", "what it shows", "result", "time", "PyTorch, same recipe"], ...rows])}
 
 Public data sets are read from archives in \`../shared/data\`, or where \`KILN_DATA\` says: ${[
     ...new Set(examples.flatMap((e) => e.archive ?? [])),

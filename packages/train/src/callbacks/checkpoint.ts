@@ -56,9 +56,10 @@ export function checkpoint(folder: string, options: CheckpointOptions = {}): Cal
       if (monitor) checkMonitor("checkpoint", monitor, run);
       release = lockFolder(folder);
     },
-    async onStepEnd(run) {
+    onStepEnd(run) {
       // The end of the epoch follows its last step with a checkpoint of its own.
-      if (every && run.step % every === 0 && run.batch !== run.batches) await save(run);
+      const due = every && run.step % every === 0 && run.batch !== run.batches;
+      return due ? save(run).then(() => {}) : undefined;
     },
     async onEpochEnd(run) {
       const value = monitor && monitored(monitor, run);

@@ -29,9 +29,7 @@ export function nanGuard(options: NanGuardOptions = {}): Callback {
   };
   return {
     name: "nanGuard",
-    async onStepEnd(run) {
-      if (run.step % every === 0) await look(run);
-    },
+    onStepEnd: (run) => (run.step % every === 0 ? look(run) : undefined),
     onEpochEnd: look,
   };
 }

@@ -24,6 +24,7 @@ export function tensorBoard(folder: string, options: TensorBoardOptions = {}): C
     const values = { ...Object.fromEntries(numbers), ...more };
     appendFileSync(path, scalarEvent(Date.now() / 1000, step, values));
   };
+  const point = async (run: Run): Promise<void> => put(run.step, await run.read());
   return {
     name: "tensorBoard",
     onStart(run: Run) {
@@ -33,9 +34,9 @@ export function tensorBoard(folder: string, options: TensorBoardOptions = {}): C
       path = join(folder, `events.out.tfevents.${start}`);
       writeFileSync(path, versionEvent(seconds));
     },
-    async onStepEnd(run) {
-      if (every && run.step % every === 0 && run.batch !== run.batches)
-        put(run.step, await run.read());
+    onStepEnd(run) {
+      const due = every && run.step % every === 0 && run.batch !== run.batches;
+      return due ? point(run) : undefined;
     },
     onEpochEnd(run) {
       const { step, logs, epoch, samplesPerSecond } = run.records.at(-1)!;

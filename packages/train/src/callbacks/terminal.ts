@@ -6,7 +6,7 @@
 import type { MetricValue } from "../meter.ts";
 import type { Callback, EpochRecord, Logs, Run } from "../run.ts";
 
-/** What it writes to: `process.stderr`, or a stand-in. */
+/** What it writes to: `process.stderr`, a page's console, or a stand-in. */
 export interface Out {
   write(text: string): unknown;
   readonly isTTY?: boolean;
@@ -42,9 +42,11 @@ export const shortNumber = (x: number): string => {
   return size >= 1e-3 && size < 1e5 ? String(Number(x.toPrecision(4))) : x.toExponential(2);
 };
 
-/** 42 s, 3 min 5 s, 2 h 10 min. */
+/** 42 ms, 0.42 s, 4.2 s, 42 s, 3 min 5 s, 2 h 10 min. */
 export function duration(seconds: number): string {
   const s = Math.max(0, Math.round(seconds));
+  if (seconds > 0 && seconds < 0.0995) return `${Math.ceil(1000 * seconds)} ms`;
+  if (seconds > 0 && seconds < 9.95) return `${Number(seconds.toPrecision(2))} s`;
   if (s < 60) return `${s} s`;
   if (s < 3600) return `${Math.floor(s / 60)} min ${s % 60} s`;
   return `${Math.floor(s / 3600)} h ${Math.floor((s % 3600) / 60)} min`;
@@ -103,6 +105,13 @@ const footOf = (out: Out): Foot => {
 const isFancy = (out: Out): boolean =>
   out.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== "dumb";
 
+/** A page's console, which has lines and nothing to draw over. */
+const consoleOut: Out = { write: (text) => console.log(text.trimEnd()) };
+
+/** The standard error of a process; where there is none, the console. */
+const standardOut = (): Out =>
+  (globalThis as { process?: { stderr?: Out } }).process?.stderr ?? consoleOut;
+
 class Terminal implements Callback {
   readonly name = "terminal";
   readonly #out: Out;
@@ -113,7 +122,7 @@ class Terminal implements Callback {
   #started = 0;
   #samplesBefore = 0;
 
-  constructor({ out = process.stderr, fancy = isFancy(out), label }: TerminalOptions) {
+  constructor({ out = standardOut(), fancy = isFancy(out), label }: TerminalOptions) {
     this.#out = out;
     this.#fancy = fancy;
     this.#label = label === undefined ? "" : `${label}: `;
@@ -125,9 +134,12 @@ class Terminal implements Callback {
     this.#samplesBefore = run.samples;
   }
 
-  async onStepEnd(run: Run): Promise<void> {
-    const now = performance.now();
-    if (now - this.#shownAt < (this.#fancy ? redrawMs : plainMs)) return;
+  onStepEnd(run: Run): Promise<void> | undefined {
+    const due = performance.now() - this.#shownAt >= (this.#fancy ? redrawMs : plainMs);
+    return due ? this.#show(run) : undefined;
+  }
+
+  async #show(run: Run): Promise<void> {
     const logs = await run.read();
     if (typeof logs.loss === "number") this.#losses.push(logs.loss);
     // Reading waits for the device, so the clock starts after it.

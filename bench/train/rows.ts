@@ -1,6 +1,6 @@
 /**
  * Rows of training: what the trainer costs over a loop by hand, how fast loaders are with workers,
- * and whether a loader keeps up with the step that it feeds.
+ * whether a loader keeps up with the step that it feeds, and a ResNet's step beside PyTorch's.
  */
 import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -11,39 +11,46 @@ import { Worker } from "node:worker_threads";
 import { imageFolder } from "@kiln-ml/data/node";
 import { build } from "esbuild";
 import { data } from "kiln-ml";
-import { adapterEnvironment } from "./onnx/adapter.ts";
-import { bounded, compared, type Row } from "./row.ts";
-import type { Overhead } from "./train-overhead.ts";
+import { adapterEnvironment } from "../onnx/adapter.ts";
+import { bounded, compared, type Row } from "../row.ts";
+import type { Overhead } from "./overhead.ts";
+import { resnetRows } from "./resnet.ts";
 
 const median = (list: readonly number[]): number =>
   [...list].sort((a, b) => a - b)[list.length >> 1]!;
 
 /** Measures in a process of its own, which finds the adapter in software if it is for webgpu. */
-async function overheadOn(target: "wasm" | "webgpu", rounds: number): Promise<Overhead> {
-  const flags = ["--conditions=@kiln-ml/source", "--import", "tsx", "bench/train-overhead.ts"];
+async function overheadOf(name: string, target: string, pairs: number): Promise<Overhead> {
+  const flags = ["--conditions=@kiln-ml/source", "--import", "tsx", "bench/train/overhead.ts"];
   const env = target === "webgpu" ? await adapterEnvironment() : {};
-  const { stdout } = await promisify(execFile)(
-    process.execPath,
-    [...flags, target, String(rounds)],
-    { env: { ...process.env, ...env } },
-  );
+  const { stdout } = await promisify(execFile)(process.execPath, [...flags, name, String(pairs)], {
+    env: { ...process.env, ...env },
+  });
   return JSON.parse(stdout.trim().split("\n").at(-1)!);
 }
 
 const cases = [
-  ["MNIST CNN, batch 32", "wasm", 41],
-  ["MLP of three layers, batch 32", "webgpu", 9],
+  ["MNIST CNN, batch 32", "cnn", "wasm", 250],
+  ["MLP of ten launches, batch 32", "launches", "webgpu", 100],
 ] as const;
+
+/** `metric` by one clock; with a bound where the step is not all trainer. */
+function overheadRow(of: Overhead, clock: "cpu" | "wall", name: string, target: string): Row {
+  const { fit, bare, over, error } = of[clock];
+  const [own, other] = of.launches;
+  const note = `± ${error.toFixed(1)} (standard error of ${of.pairs} pairs); fit ${fit.toFixed(3)} ms; launches ${own} and ${other}`;
+  const peer = { peer: "loop by hand, ms", peerValue: bare };
+  const metric = `trainer over loop, ${clock === "cpu" ? "CPU" : "wall"} time`;
+  return bounded({ case: name, target, metric, value: over, unit: "%", ...peer, note }, 2);
+}
 
 async function overheadRows(selected: (name: string) => boolean): Promise<Row[]> {
   const rows: Row[] = [];
-  for (const [name, target, rounds] of cases) {
+  for (const [name, key, target, pairs] of cases) {
     if (!selected(name)) continue;
-    const { fit, bare, over, launches } = await overheadOn(target, rounds);
-    const note = `fit ${fit.toFixed(2)} ms of CPU a step; launches ${launches.join(" and ")}`;
-    const peer = { peer: "loop by hand, ms", peerValue: bare };
-    const row = { case: name, target, metric: "trainer over loop", value: over, unit: "%" };
-    rows.push(bounded({ ...row, ...peer, note }, 2));
+    const found = await overheadOf(key, target, pairs);
+    for (const clock of ["cpu", "wall"] as const)
+      rows.push(overheadRow(found, clock, name, target));
   }
   return rows;
 }
@@ -67,7 +74,7 @@ const worker = "worker.mjs";
 /** The worker as one module: threads load no TypeScript. */
 const bundleWorker = (folder: string) =>
   build({
-    entryPoints: ["bench/train-worker.ts"],
+    entryPoints: ["bench/train/worker.ts"],
     outfile: join(folder, worker),
     bundle: true,
     platform: "node",
@@ -76,7 +83,10 @@ const bundleWorker = (folder: string) =>
     logLevel: "error",
   });
 
-/** Pictures a second that a loader gives, nothing else being done; the time of day, since workers are to share the work. */
+/**
+ * Pictures a second that a loader gives, nothing else being done; the time of day, since workers
+ * are to share the work.
+ */
 async function speedOf(folder: string, count: number): Promise<number> {
   const set = await imageFolder(folder, { size: 64 });
   const start = () => new Worker(join(folder, worker), { workerData: folder, execArgv: [] });
@@ -119,9 +129,10 @@ async function digitsRow(stepMs: number | undefined): Promise<Row> {
 
 export async function trainRows(selected: (name: string) => boolean): Promise<Row[]> {
   const rows = await overheadRows(selected);
-  const step = rows.find((r) => r.target === "wasm")?.peerValue;
+  const step = rows.find((r) => r.target === "wasm" && r.metric.endsWith("CPU time"))?.peerValue;
   if (selected("loader of digits")) rows.push(await digitsRow(step));
-  if (!selected("loader")) return rows;
+  rows.push(...(await resnetRows(selected)));
+  if (!selected("loader of PNGs")) return rows;
   const folder = mkdtempSync(join(tmpdir(), "kiln-bench-"));
   try {
     await photos(folder);

@@ -3,6 +3,8 @@
  * so that a loop that never reads cannot queue up the GPU without end, and after any pause that the
  * device wants. Runs nothing itself.
  */
+import { DeviceError } from "@kiln-ml/artifact";
+
 export interface RunQueueRules {
   /** Whether the device takes another run; when that has become true again, it calls `advance`. */
   readonly room: () => boolean;
@@ -72,6 +74,17 @@ export class RunQueue {
   }
 
   /**
+   * Calls `work` before it returns, without the pause that is due. False where runs that were
+   * called before are not over.
+   */
+  now(work: () => void): boolean {
+    if (this.#alone || this.#waiting.length > 0) return false;
+    this.#start(work);
+    if (this.#waiting.length > 0) this.advance();
+    return true;
+  }
+
+  /**
    * Starts what may start. Work starts inside this loop and not in a continuation of its caller, or
    * a later call could overtake it.
    */
@@ -112,4 +125,17 @@ export class RunQueue {
     });
     return false;
   }
+}
+
+/** The driver's `takeNow` by its queue. Throws DeviceError while other runs go on. */
+export function takeNow<T>(queue: RunQueue, work: () => T): T {
+  let result: T | undefined;
+  const done = queue.now(() => {
+    result = work();
+  });
+  if (!done)
+    throw new DeviceError(
+      "runNow: a run that was called before goes on\n  await it first, or read by data()",
+    );
+  return result as T;
 }

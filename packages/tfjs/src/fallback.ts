@@ -9,6 +9,7 @@ import {
   type NamedAttrMap,
   type NamedTensorInfoMap,
   type TensorInfo,
+  util,
 } from "@tensorflow/tfjs-core";
 import { DeviceError } from "kiln-ml/ir";
 import type { KilnBackend } from "./backend.ts";
@@ -51,15 +52,18 @@ export function runOnCpu(
 
 function copyTo(cpu: KernelBackend, info: TensorInfo, backend: KilnBackend): TensorInfo {
   const { shape, dtype } = info;
+  // Some kernels ask a tensor for what only says its shape in another way.
+  const more = { rank: shape.length, size: util.sizeFromShape(shape) };
   if (dtype !== "complex64") {
     const dataId = cpu.write(backend.readSync(info.dataId), shape, dtype);
-    return { dataId, shape, dtype };
+    return { dataId, shape, dtype, ...more } as TensorInfo;
   }
   const { real, imag } = backend.partsOf(info);
-  const parts = { real: copyTo(cpu, real, backend), imag: copyTo(cpu, imag, backend) };
+  const part = (of: TensorInfo) => copyTo(cpu, { ...of, shape }, backend);
+  const parts = { real: part(real), imag: part(imag) };
   const made = getKernel("Complex", "cpu").kernelFunc({ inputs: parts, attrs: {}, backend: cpu });
   for (const part of Object.values(parts)) cpu.disposeData(part.dataId);
-  return made as TensorInfo;
+  return { ...made, ...more } as TensorInfo;
 }
 
 function fetched(cpu: KernelBackend, info: TensorInfo, backend: KilnBackend): TensorInfo {

@@ -1,5 +1,6 @@
 /** Rows that read and write by index: gathers, scatters, sorting and searching. */
 import {
+  backend_util,
   type BincountAttrs,
   type DenseBincountAttrs,
   type GatherV2Attrs,
@@ -23,6 +24,13 @@ const places = { negative: "outside" } as const;
 
 function gather({ x, indices }: Operands, { axis, batchDims }: GatherV2Attrs): Tensor {
   const [along] = axesOf(x!, axis);
+  // Throws where the axes of the batch do not fit.
+  backend_util.segment_util.collectGatherOpShapeInfo(
+    x as never,
+    indices as never,
+    along!,
+    batchDims,
+  );
   const index = indices!.dtype === "i32" ? indices! : indices!.convert("i32");
   const batch = batchDims < 0 ? indices!.rank + batchDims : batchDims;
   if (batch === 0) return ir.take(x!, index, along!, places);
@@ -107,6 +115,7 @@ function searchSorted({ sortedSequence, values }: Operands, { side }: SearchSort
 function bincount({ x, weights }: Operands, attrs: DenseBincountAttrs): Tensor | undefined {
   const { size, binaryOutput } = attrs;
   const index = x!.dtype === "i32" ? x! : x!.convert("i32");
+  if (x!.rank > 2) return undefined;
   const weighted = util.sizeFromShape(shapeOf(weights!)) > 0 && !binaryOutput;
   const shape = shapeOf(x!);
   const each = weighted ? ir.reshape(weights!, shape) : ir.ones(shape, weights!.dtype);
@@ -129,5 +138,6 @@ export const gathers: Rows = {
   TopK: topK,
   SearchSorted: searchSorted,
   DenseBincount: bincount,
-  Bincount: (operands: Operands, { size }: BincountAttrs) => bincount(operands, { size }),
+  Bincount: ({ x, weights }: Operands, { size }: BincountAttrs) =>
+    bincount({ x: ir.flatten(x!), weights: weights! }, { size }),
 };

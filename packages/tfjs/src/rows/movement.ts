@@ -47,6 +47,8 @@ function cast({ x }: Operands, { dtype }: CastAttrs): Tensor | undefined {
 
 function concat(operands: Operands, { axis }: ConcatAttrs): Tensor | undefined {
   const list = Object.values(operands);
+  const shapes = list.map(shapeOf);
+  backend_util.assertParamsConsistent(shapes, axesOf(list[0]!, axis)[0]!);
   const filled = list.filter((x) => util.sizeFromShape(shapeOf(x)) > 0);
   const [along] = axesOf(list[0]!, axis);
   return filled.length > 1 ? ir.concat(filled, along) : filled.length ? filled[0] : undefined;
@@ -155,7 +157,8 @@ function oneHot({ indices }: Operands, attrs: OneHotAttrs): Tensor {
 
 function diag({ x }: Operands): Tensor {
   const size = util.sizeFromShape(shapeOf(x!));
-  return ir.reshape(ir.diag(ir.reshape(x!, [size])), [...shapeOf(x!), ...shapeOf(x!)]);
+  const y = ir.reshape(ir.diag(ir.reshape(x!, [size])), [...shapeOf(x!), ...shapeOf(x!)]);
+  return y.convert(x!.dtype);
 }
 
 function depthToSpace({ x }: Operands, { blockSize: b, dataFormat }: DepthToSpaceAttrs): Tensor {

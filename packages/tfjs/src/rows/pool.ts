@@ -63,10 +63,24 @@ function optionsOf(frame: Frame) {
   return { size: frame.size, stride: frame.stride, padding };
 }
 
-const maxPool: Pool = (x, frame) => channelsLast(ir.maxPool(channelsFirst(x), optionsOf(frame)));
+/** No NaN is the largest of a window. */
+const maxPool: Pool = (x, frame) => {
+  const known = x.dtype === "f32" ? ir.select(ir.isNan(x), -Infinity, x) : x;
+  return channelsLast(ir.maxPool(channelsFirst(known), optionsOf(frame)));
+};
 
-const avgPool: Pool = (x, frame) =>
-  channelsLast(ir.avgPool(channelsFirst(x), { ...optionsOf(frame), countIncludePad: false }));
+const total: Pool = (x, frame) =>
+  channelsLast(ir.avgPool(channelsFirst(x), { ...optionsOf(frame), divisorOverride: 1 }));
+
+/** The mean of the elements that there are; of none it is 0. */
+const avgPool: Pool = (x, frame) => {
+  const count = total(ir.ones([1, ...x.shape.slice(1, -1), 1]), frame);
+  return ir.div(total(x, frame), ir.maximum(count, 1));
+};
+
+/** What tfjs takes the gradient of: the mean of a window as if all of it were there. */
+const wholeMean: Pool = (x, frame) =>
+  ir.div(total(x, frame), frame.size.reduce((a, b) => a * b, 1));
 
 const forward =
   (pool: Pool) =>
@@ -100,8 +114,8 @@ export const pool: Rows = {
   AvgPool3D: forward(avgPool),
   MaxPoolGrad: backward(maxPool),
   MaxPool3DGrad: backward(maxPool),
-  AvgPoolGrad: backward(avgPool),
-  AvgPool3DGrad: backward(avgPool),
+  AvgPoolGrad: backward(wholeMean),
+  AvgPool3DGrad: backward(wholeMean),
   FusedBatchNorm: batchNorm,
   LRN: ({ x }: Operands, attrs: LRNAttrs) => lrn(x!, attrs),
   LRNGrad: ({ x, dy }: Operands, attrs: LRNAttrs) =>

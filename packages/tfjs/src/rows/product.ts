@@ -1,5 +1,10 @@
 /** Rows of products of matrices, einsum among them, and what tfjs fuses with them. */
-import type { _FusedMatMulAttrs, BatchMatMulAttrs, EinsumAttrs } from "@tensorflow/tfjs-core";
+import {
+  type _FusedMatMulAttrs,
+  backend_util,
+  type BatchMatMulAttrs,
+  type EinsumAttrs,
+} from "@tensorflow/tfjs-core";
 import type { Tensor } from "kiln-ml/ir";
 import * as ir from "kiln-ml/ir";
 import type { Operands, Rows } from "../row.ts";
@@ -39,13 +44,27 @@ export function withEpilogue(
 
 const turned = (x: Tensor, turn: boolean): Tensor => (turn ? ir.swapAxes(x, -1, -2) : x);
 
-const matMul = ({ a, b }: Operands, { transposeA, transposeB }: BatchMatMulAttrs): Tensor =>
-  ir.matmul(turned(a!, transposeA), turned(b!, transposeB));
+function matMul(
+  { a, b }: Operands,
+  { transposeA, transposeB }: BatchMatMulAttrs,
+): Tensor | undefined {
+  if (a!.rank < 2 || b!.rank < 2) return undefined;
+  return ir.matmul(turned(a!, transposeA), turned(b!, transposeB));
+}
+
+/** What tfjs refuses is refused as it does. */
+function einsum(operands: Operands, { equation }: EinsumAttrs): Tensor {
+  const list = Object.values(operands);
+  const { idDims, allDims } = backend_util.decodeEinsumEquation(equation, list.length);
+  backend_util.checkEinsumDimSizes(allDims.length, idDims, list as never);
+  return ir.einsum(equation.replace(/\s/g, ""), ...list);
+}
 
 export const product: Rows = {
   BatchMatMul: matMul,
-  _FusedMatMul: (operands: Operands, attrs: _FusedMatMulAttrs) =>
-    withEpilogue(matMul(operands, attrs), operands, attrs),
-  Einsum: (operands: Operands, { equation }: EinsumAttrs) =>
-    ir.einsum(equation.replace(/\s/g, ""), ...Object.values(operands)),
+  _FusedMatMul: (operands: Operands, attrs: _FusedMatMulAttrs) => {
+    const y = matMul(operands, attrs);
+    return y && withEpilogue(y, operands, attrs);
+  },
+  Einsum: einsum,
 };

@@ -13,6 +13,7 @@ import {
 } from "@tensorflow/tfjs-core";
 import { DtypeError, GraphError, ShapeError } from "kiln-ml/ir";
 import { dtypeOf, type KilnBackend } from "./backend.ts";
+import { complexKernels, hasComplex, recordComplex } from "./complex.ts";
 import { type KernelResult, runOnCpu } from "./fallback.ts";
 import type { Row } from "./row.ts";
 import { rows } from "./rows/index.ts";
@@ -31,7 +32,7 @@ export function registerKernels(): void {
         kernel(inputs, attrs ?? {}, backend as KilnBackend) ??
         recorded(name, inputs, attrs, backend),
     ]),
-    ...Object.keys(rows).map((name): [string, KernelFunc] => [
+    ...[...Object.keys(rows), ...complexKernels].map((name): [string, KernelFunc] => [
       name,
       ({ inputs, attrs, backend }) => recorded(name, inputs, attrs, backend),
     ]),
@@ -54,7 +55,9 @@ function recorded(
 ): TensorInfo | TensorInfo[] {
   const backend = given as KilnBackend;
   const row = rows[name];
-  const made = row && record(name, row, inputs, attrs ?? {}, backend);
+  const made = hasComplex(inputs)
+    ? recordComplex(name, row, inputs, attrs ?? {}, backend, (...call) => record(...call, backend))
+    : row && record(name, row, inputs, attrs ?? {}, backend);
   return made ?? (runOnCpu(name, inputs, attrs ?? {}, backend) as TensorInfo);
 }
 
@@ -71,8 +74,7 @@ function record(
   for (const key in inputs) {
     const info = inputs[key];
     if (!info) continue;
-    if (info.dtype === "string" || info.dtype === "complex64" || Array.isArray(info))
-      return undefined;
+    if (info.dtype === "string" || Array.isArray(info)) return undefined;
     const value = backend.valueAt(info);
     values.push(value);
     args.push({ name: key, type: typeAt(value, info) });

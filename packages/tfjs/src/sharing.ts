@@ -36,7 +36,11 @@ export const sharing: Readonly<Record<string, Sharing>> = {
   },
 
   Cast({ x }, { dtype }, backend) {
-    return x!.dtype === dtype ? backend.shared(x!) : undefined;
+    if (x!.dtype === dtype) return backend.shared(x!);
+    // The real part, which may have to be cast in turn.
+    if (x!.dtype === "complex64" && dtype === "float32")
+      return again(backend.partsOf(x!).real, backend, x!.shape);
+    return undefined;
   },
 
   Complex: ({ real, imag }, _, backend) =>

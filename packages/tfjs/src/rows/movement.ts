@@ -151,7 +151,10 @@ function linSpace(_: Operands, { start, stop, num }: LinSpaceAttrs): Tensor {
 function oneHot({ indices }: Operands, attrs: OneHotAttrs): Tensor {
   const { depth, onValue, offValue, dtype } = attrs;
   const to = dtypeNames[dtype ?? "float32"]!;
-  const flags = ir.oneHot(indices!, depth, "bool");
+  // By places and not by indices, of which negative ones would count from the end.
+  const shape = [...shapeOf(indices!), depth];
+  const places = ir.iota(shape, shape.length - 1, indices!.dtype === "f32" ? "f32" : "i32");
+  const flags = ir.equal(places, ir.expandDims(indices!, -1));
   return ir.select(flags, ir.full(flags.shape, onValue, to), ir.full(flags.shape, offValue, to));
 }
 

@@ -22,6 +22,8 @@ type Shape3 = [number, number, number, number, number];
 
 interface Frame extends Placement {
   readonly size: number[];
+  /** Whether the result has the shape of the operand. */
+  readonly isWhole: boolean;
 }
 
 /** Attributes of two or three spatial axes. */
@@ -39,7 +41,8 @@ function frameOf(x: Tensor, attrs: PoolAttrs): Frame {
       pad,
       dimRoundingMode,
     );
-    return { ...placement2d(info), size: [info.filterHeight, info.filterWidth] };
+    const size = [info.filterHeight, info.filterWidth];
+    return { ...placement2d(info), size, isWhole: `${info.inShape}` === `${info.outShape}` };
   }
   const { filterSize, strides, pad, dimRoundingMode, dataFormat } = attrs as AvgPool3DAttrs;
   const info = backend_util.computePool3DInfo(
@@ -52,7 +55,7 @@ function frameOf(x: Tensor, attrs: PoolAttrs): Frame {
     dataFormat,
   );
   const size = [info.filterDepth, info.filterHeight, info.filterWidth];
-  return { ...placement3d(info), size };
+  return { ...placement3d(info), size, isWhole: `${info.inShape}` === `${info.outShape}` };
 }
 
 type Pool = (x: Tensor, frame: Frame) => Tensor;
@@ -84,8 +87,11 @@ const wholeMean: Pool = (x, frame) =>
 
 const forward =
   (pool: Pool) =>
-  ({ x }: Operands, attrs: PoolAttrs): Tensor =>
-    pool(x!, frameOf(x!, attrs));
+  ({ x }: Operands, attrs: PoolAttrs): Tensor => {
+    const frame = frameOf(x!, attrs);
+    // Of windows of one element tfjs gives the elements, whatever the stride and padding.
+    return frame.size.every((n) => n === 1) && frame.isWhole ? x! : pool(x!, frame);
+  };
 
 const backward =
   (pool: Pool) =>

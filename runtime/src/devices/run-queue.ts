@@ -32,7 +32,7 @@ export class RunQueue {
 
   /** True if nothing is running or waiting. */
   get idle(): boolean {
-    return !this.#alone && !this.#pausing && this.#waiting.length === 0;
+    return !this.#alone && this.#waiting.length === 0;
   }
 
   /** True while work is called whose turn has come. */
@@ -74,11 +74,12 @@ export class RunQueue {
   }
 
   /**
-   * Calls `work` before it returns, without the pause that is due. False where runs that were
-   * called before are not over.
+   * Calls `work` before it returns, and before it what waits for a pause, which the caller cannot
+   * wait for. False where a run goes on meanwhile.
    */
   now(work: () => void): boolean {
-    if (this.#alone || this.#waiting.length > 0) return false;
+    while (!this.#alone && this.#waiting.length > 0) this.#waiting.shift()!.start();
+    if (this.#alone) return false;
     this.#start(work);
     if (this.#waiting.length > 0) this.advance();
     return true;

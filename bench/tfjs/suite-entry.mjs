@@ -1,6 +1,7 @@
 /**
- * The core's own specs on one backend, in one process: jasmine's globals are set, the specs are defined, and each result is a line of JSON.
- * Bundled beside tfjs by `suite.ts`, which says which backend; the specs are never copied.
+ * The core's own specs on one backend, in one process: jasmine's globals are set, the specs are
+ * defined, and each result is a line of JSON. Bundled beside tfjs by `suite.ts`, which says which
+ * backend; the specs are never copied.
  */
 import jasmineRequire from "jasmine-core/lib/jasmine-core/jasmine.js";
 

@@ -1,4 +1,7 @@
-/** `model.fit` of TensorFlow.js's layers: a small convolutional network learns the same on Kiln's backend as on tfjs's own. */
+/**
+ * `model.fit` of TensorFlow.js's layers: a small convolutional network learns the same on Kiln's
+ * backend as on tfjs's own.
+ */
 import { counts } from "@kiln-ml/tfjs";
 import * as tf from "@tensorflow/tfjs-core";
 import * as layers from "@tensorflow/tfjs-layers";
@@ -19,7 +22,8 @@ function noise(n: number, seed: number): Float32Array {
   });
 }
 
-const initializer = (seed: number) => layers.initializers.randomUniform({ seed, minval: -0.3, maxval: 0.3 });
+const initializer = (seed: number) =>
+  layers.initializers.randomUniform({ seed, minval: -0.3, maxval: 0.3 });
 
 function network(): layers.Sequential {
   const model = layers.sequential();

@@ -1,4 +1,7 @@
-/** When values are computed and freed: what is recorded, how often it is compiled, and what memory says of it. */
+/**
+ * When values are computed and freed: what is recorded, how often it is compiled, and what memory
+ * says of it.
+ */
 import { counts } from "@kiln-ml/tfjs";
 import * as tf from "@tensorflow/tfjs-core";
 import type { TargetName } from "kiln-ml";

@@ -1,5 +1,6 @@
 /**
- * The backend: tensors of TensorFlow.js as values of a recorder, strings and complex numbers beside them. Computes nothing itself.
+ * The backend: tensors of TensorFlow.js as values of a recorder, strings and complex numbers beside
+ * them. Computes nothing itself.
  */
 import {
   type BackendTimingInfo,

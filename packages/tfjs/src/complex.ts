@@ -1,6 +1,7 @@
 /**
- * Kernels on complex numbers, whose parts are values of their own: a kernel that moves or adds elements is its row on each part, others
- * have rows of all parts here. What neither covers runs on the cpu backend.
+ * Kernels on complex numbers, whose parts are values of their own: a kernel that moves or adds
+ * elements is its row on each part, others have rows of all parts here. What neither covers runs on
+ * the cpu backend.
  */
 import type { NamedAttrMap, NamedTensorInfoMap, TensorInfo } from "@tensorflow/tfjs-core";
 import type { Tensor } from "kiln-ml/ir";
@@ -9,7 +10,10 @@ import type { KilnBackend } from "./backend.ts";
 import type { KernelResult } from "./fallback.ts";
 import type { Row, Rows } from "./row.ts";
 
-/** Records a call of a row on tensors that are not complex; undefined where the row has no form for it. */
+/**
+ * Records a call of a row on tensors that are not complex; undefined where the row has no form for
+ * it.
+ */
 export type Record = (
   name: string,
   row: Row,

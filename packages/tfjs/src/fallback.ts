@@ -1,6 +1,6 @@
 /**
- * Kernels without a row: their inputs are read, tfjs's own cpu backend computes, and its results are uploaded. Each is counted, since a
- * program that is slow may be so for it.
+ * Kernels without a row: their inputs are read, tfjs's own cpu backend computes, and its results
+ * are uploaded. Each is counted, since a program that is slow may be so for it.
  */
 import {
   engine,

@@ -1,9 +1,10 @@
 /**
- * What is recorded and not computed yet, in the order of the calls, and the counts by which values live. A node whose results nobody
- * holds is dropped with all that only it needed, so that everything that is left is wanted when a value is read.
+ * What is recorded and not computed yet, in the order of the calls, and the counts by which values
+ * live. A node whose results nobody holds is dropped with all that only it needed, so that
+ * everything that is left is wanted when a value is read.
  */
 import type { Template } from "./template.ts";
-import { type Node, type Value, makeValue } from "./value.ts";
+import { makeValue, type Node, type Value } from "./value.ts";
 
 export class Graph {
   #pending = new Set<Node>();

@@ -1,6 +1,7 @@
 /**
- * `import "@kiln-ml/tfjs"` registers the backend "kiln" with TensorFlow.js: `await tf.setBackend("kiln")`, and a program runs as it is. Its
- * ops are recorded, and compiled and fused when a value is read.
+ * `import "@kiln-ml/tfjs"` registers the backend "kiln" with TensorFlow.js: `await
+ * tf.setBackend("kiln")`, and a program runs as it is. Its ops are recorded, and compiled and fused
+ * when a value is read.
  */
 import { engine, registerBackend } from "@tensorflow/tfjs-core";
 import type { TargetOption } from "kiln-ml";
@@ -11,8 +12,8 @@ import { backendName, registerKernels } from "./kernels.ts";
 let chosen: TargetOption | undefined;
 
 /**
- * Where the backend runs, from the next time that it is opened: "js", "wasm", "webgpu", or "auto", which is WebGPU on an adapter that is no
- * software, else wasm.
+ * Where the backend runs, from the next time that it is opened: "js", "wasm", "webgpu", or "auto",
+ * which is WebGPU on an adapter that is no software, else wasm.
  */
 export function setTarget(target: TargetOption): void {
   chosen = target;

@@ -1,6 +1,6 @@
 /**
- * Registers the kernels: one of the table records a node, one that only renames data shares it, and any other that the cpu backend has
- * runs there.
+ * Registers the kernels: one of the table records a node, one that only renames data shares it, and
+ * any other that the cpu backend has runs there.
  */
 import {
   getKernel,
@@ -18,12 +18,16 @@ import { type KernelResult, runOnCpu } from "./fallback.ts";
 import type { Row } from "./row.ts";
 import { rows } from "./rows/index.ts";
 import { sharing } from "./sharing.ts";
+import { movingSlice, movingSliceOf } from "./slices.ts";
 import { type Argument, type Template, templateOf } from "./template.ts";
 import { typeOf, type Value } from "./value.ts";
 
 export const backendName = "kiln";
 
-/** Registers what there is. Called again when a backend is opened, for kernels of the cpu backend that came later. */
+/**
+ * Registers what there is. Called again when a backend is opened, for kernels of the cpu backend
+ * that came later.
+ */
 export function registerKernels(): void {
   const named: [string, KernelFunc][] = [
     ...Object.entries(sharing).map(([name, kernel]): [string, KernelFunc] => [
@@ -55,10 +59,29 @@ function recorded(
 ): TensorInfo | TensorInfo[] {
   const backend = given as KilnBackend;
   const row = rows[name];
+  const moving = name === "Slice" && attrs && movingSliceCall(inputs, attrs, backend);
+  if (moving) return moving;
   const made = hasComplex(inputs)
     ? recordComplex(name, row, inputs, attrs ?? {}, backend, (...call) => record(...call, backend))
     : row && record(name, row, inputs, attrs ?? {}, backend);
   return made ?? (runOnCpu(name, inputs, attrs ?? {}, backend) as TensorInfo);
+}
+
+/** A slice whose place is an operand; undefined where it is not to be. */
+function movingSliceCall(
+  { x }: NamedTensorInfoMap,
+  attrs: NamedAttrMap,
+  backend: KilnBackend,
+): TensorInfo | undefined {
+  if (x!.dtype === "string" || x!.dtype === "complex64") return undefined;
+  const moving = movingSliceOf(x!, attrs);
+  if (!moving) return undefined;
+  const dataId = backend.write(moving.begin, [moving.begin.length], "int32");
+  const begin: TensorInfo = { dataId, shape: [moving.begin.length], dtype: "int32" };
+  const given = moving.attrs as unknown as NamedAttrMap;
+  const made = record("moving Slice", movingSlice, { x, begin }, given, backend);
+  backend.disposeData(dataId);
+  return made as TensorInfo | undefined;
 }
 
 /** The recorded call; undefined where the row has no form for it. */
@@ -93,7 +116,10 @@ function typeAt({ type }: Value, { shape, dtype }: TensorInfo): Argument["type"]
   return same ? type : typeOf(dtypeOf(dtype), shape);
 }
 
-/** The template of a call; null where the IR refuses what the kernel is given, which the cpu backend may still take. */
+/**
+ * The template of a call; null where the IR refuses what the kernel is given, which the cpu backend
+ * may still take.
+ */
 function templateFor(
   name: string,
   row: Row,

@@ -1,6 +1,6 @@
 /**
- * Pending nodes as programs: compiled once a structure and kept, run on the device, their results put into the values that tensors still
- * have. Knows no kernel; `graph.ts` says what is pending.
+ * Pending nodes as programs: compiled once a structure and kept, run on the device, their results
+ * put into the values that tensors still have. Knows no kernel; `graph.ts` says what is pending.
  */
 import { input, type Tensor } from "kiln-ml/ir";
 import type { ProgramDevice } from "kiln-ml/programs";
@@ -18,8 +18,8 @@ export interface Job {
 let runs = 0;
 
 /**
- * The nodes as a job. Its key says which templates are applied to which values, and which results are wanted; leaves count by type, so
- * that the next step of a loop has the same.
+ * The nodes as a job. Its key says which templates are applied to which values, and which results
+ * are wanted; leaves count by type, so that the next step of a loop has the same.
  */
 export function jobOf(nodes: readonly Node[]): Job {
   const run = ++runs;

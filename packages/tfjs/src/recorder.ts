@@ -1,13 +1,13 @@
 /**
- * Records calls and runs what is pending when a value is wanted: at once where the device runs on the calling thread, else one job after
- * the other. Knows values, and no tensors of TensorFlow.js.
+ * Records calls and runs what is pending when a value is wanted: at once where the device runs on
+ * the calling thread, else one job after the other. Knows values, and no tensors of TensorFlow.js.
  */
 import { DeviceError, type HostArray } from "kiln-ml/ir";
 import type { ProgramDevice } from "kiln-ml/programs";
 import { Graph } from "./graph.ts";
 import { type Job, jobOf, Programs } from "./program.ts";
 import type { Template } from "./template.ts";
-import { type Value, type ValueType, makeValue } from "./value.ts";
+import { makeValue, type Value, type ValueType } from "./value.ts";
 
 /** Nodes that may be pending: a loop that reads nothing is computed in pieces. */
 const mostPending = 2000;
@@ -37,7 +37,9 @@ export class Recorder {
     return this.#graph.size;
   }
 
-  /** A value from the host. The array is copied: a program may write into it before anything runs. */
+  /**
+   * A value from the host. The array is copied: a program may write into it before anything runs.
+   */
   upload(host: HostArray, type: ValueType): Value {
     const stays = host.length <= mostHost || !this.isNow;
     if (stays) return makeValue(type, { host: host.slice() as HostArray });

@@ -1,6 +1,7 @@
 /**
- * What a row of the table is: how one kernel of TensorFlow.js is made of ops of the IR. A row sees types, never values; one that has no
- * form for what it is given says so by `undefined`, and the kernel runs on the cpu backend.
+ * What a row of the table is: how one kernel of TensorFlow.js is made of ops of the IR. A row sees
+ * types, never values; one that has no form for what it is given says so by `undefined`, and the
+ * kernel runs on the cpu backend.
  */
 import type { Tensor } from "kiln-ml/ir";
 

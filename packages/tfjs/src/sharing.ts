@@ -1,5 +1,6 @@
 /**
- * Kernels that compute nothing: their result is the data of an input, under another shape or as a part of a complex number.
+ * Kernels that compute nothing: their result is the data of an input, under another shape or as a
+ * part of a complex number.
  */
 import {
   type NamedAttrMap,

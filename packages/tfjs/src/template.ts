@@ -1,6 +1,7 @@
 /**
- * Templates: one for each kernel with its attributes and the types of its inputs. It holds the types of the results, so that a call that
- * was seen before is recorded without making a node of the IR, and makes the nodes when a program is compiled.
+ * Templates: one for each kernel with its attributes and the types of its inputs. It holds the
+ * types of the results, so that a call that was seen before is recorded without making a node of
+ * the IR, and makes the nodes when a program is compiled.
  */
 import { input, reshape, type Tensor } from "kiln-ml/ir";
 import type { Operands, Row } from "./row.ts";

@@ -1,6 +1,7 @@
 /**
- * A value of the recorded program: what is uploaded, computed, or to be computed. Several tensors may share one, under shapes of
- * their own. It is freed when neither a tensor nor a pending node holds it.
+ * A value of the recorded program: what is uploaded, computed, or to be computed. Several tensors
+ * may share one, under shapes of their own. It is freed when neither a tensor nor a pending node
+ * holds it.
  */
 import type { Dtype, HostArray } from "kiln-ml/ir";
 import type { DeviceArray } from "kiln-ml/runtime";

@@ -1,6 +1,7 @@
 /**
- * A device for programs whose graphs another package makes: compiled and loaded one by one, at once where the device runs on the
- * calling thread, so that a value can be read without waiting. Owns no values; whoever asks for a program keeps it.
+ * A device for programs whose graphs another package makes: compiled and loaded one by one, at once
+ * where the device runs on the calling thread, so that a value can be read without waiting. Owns no
+ * values; whoever asks for a program keeps it.
  */
 import type { CompileOptions, Program } from "@kiln-ml/compiler";
 import { statesOf } from "@kiln-ml/compiler/program";
@@ -23,15 +24,15 @@ export interface ProgramDevice {
   /** The program, ready to run on the device. Found again where programs are kept. */
   compile(program: Program, name: string): Promise<Executable>;
   /**
-   * As `compile`, before it returns, for `Executable.runNow`; undefined where results come later. Keeps no program, since a
-   * store is read later.
+   * As `compile`, before it returns, for `Executable.runNow`; undefined where results come later.
+   * Keeps no program, since a store is read later.
    */
   readonly compileNow?: (program: Program, name: string) => Executable;
 }
 
 /**
- * The device of a target, with the compiler loaded that `compileNow` takes. Throws DeviceError if the machine has no such
- * device.
+ * The device of a target, with the compiler loaded that `compileNow` takes. Throws DeviceError if
+ * the machine has no such device.
  */
 export async function openPrograms(target?: TargetOption): Promise<ProgramDevice> {
   const session = await sessionFor(target);

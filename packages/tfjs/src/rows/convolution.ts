@@ -1,6 +1,6 @@
 /**
- * Rows of convolutions. tfjs has channels last and filters [K…, C, O]; the IR has channels first and [O, C, K…]: what lies between are
- * views. A gradient is that of the row itself, by the IR.
+ * Rows of convolutions. tfjs has channels last and filters [K…, C, O]; the IR has channels first
+ * and [O, C, K…]: what lies between are views. A gradient is that of the row itself, by the IR.
  */
 import {
   backend_util,

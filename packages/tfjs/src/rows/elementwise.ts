@@ -1,5 +1,6 @@
 /**
- * Rows of kernels that see one element at a time. Functions of real numbers take integers as floats, as the kernels of tfjs do.
+ * Rows of kernels that see one element at a time. Functions of real numbers take integers as
+ * floats, as the kernels of tfjs do.
  */
 import type { ClipByValueAttrs, LeakyReluAttrs, StepAttrs } from "@tensorflow/tfjs-core";
 import type { Tensor } from "kiln-ml/ir";
@@ -17,7 +18,9 @@ const real =
   ({ x }: Operands): Tensor =>
     fn(asFloat(x!));
 
-/** A function whose result is of the dtype of its operand; booleans it leaves to the cpu backend. */
+/**
+ * A function whose result is of the dtype of its operand; booleans it leaves to the cpu backend.
+ */
 const same =
   (fn: Unary) =>
   ({ x }: Operands): Tensor | undefined =>

@@ -1,7 +1,7 @@
 /** Rows that read and write by index: gathers, scatters, sorting and searching. */
 import {
-  backend_util,
   type BincountAttrs,
+  backend_util,
   type DenseBincountAttrs,
   type GatherV2Attrs,
   type ScatterNdAttrs,

@@ -1,10 +1,16 @@
-/** Rows that resize images, with their gradients. Where to read is known when a row is applied, and held by the program. */
+/**
+ * Rows that resize images, with their gradients. Where to read is known when a row is applied, and
+ * held by the program.
+ */
 import type { ResizeBilinearAttrs } from "@tensorflow/tfjs-core";
 import type { Tensor } from "kiln-ml/ir";
 import * as ir from "kiln-ml/ir";
 import type { Operands, Rows } from "../row.ts";
 
-/** Old places for each step to a new one; with aligned corners the outer elements stay where they are. */
+/**
+ * Old places for each step to a new one; with aligned corners the outer elements stay where they
+ * are.
+ */
 function ratio(from: number, to: number, alignCorners: boolean): number {
   return alignCorners && to > 1 ? (from - 1) / (to - 1) : from / to;
 }

@@ -83,7 +83,10 @@ const avgPool: Pool = (x, frame) => {
 
 /** What tfjs takes the gradient of: the mean of a window as if all of it were there. */
 const wholeMean: Pool = (x, frame) =>
-  ir.div(total(x, frame), frame.size.reduce((a, b) => a * b, 1));
+  ir.div(
+    total(x, frame),
+    frame.size.reduce((a, b) => a * b, 1),
+  );
 
 const forward =
   (pool: Pool) =>

@@ -1,8 +1,8 @@
 /** Rows of products of matrices, einsum among them, and what tfjs fuses with them. */
 import {
   type _FusedMatMulAttrs,
-  backend_util,
   type BatchMatMulAttrs,
+  backend_util,
   type EinsumAttrs,
 } from "@tensorflow/tfjs-core";
 import type { Tensor } from "kiln-ml/ir";

@@ -19,7 +19,6 @@ console.error = () => {};
 
 await import("@tensorflow/tfjs-core/dist/engine");
 await import("@tensorflow/tfjs-backend-cpu");
-if (backend === "wasm") await import("@tensorflow/tfjs-backend-wasm");
 let kiln;
 if (backend === "kiln") {
   kiln = await import("@kiln-ml/tfjs");

@@ -96,7 +96,8 @@ async function runSuite(
     else if (row.status !== "excluded") specs.push(row);
   }
   // The last line is the last: without it the suite ended before its time.
-  if (!fallbacks) throw new Error(`conformance: the suite on ${backend} ended after ${specs.length}`);
+  if (!fallbacks)
+    throw new Error(`conformance: the suite on ${backend} ended after ${specs.length}`);
   return { specs, fallbacks };
 }
 
@@ -141,6 +142,8 @@ export async function conformTfjs(options: SuiteOptions): Promise<void> {
   const both = theirs.filter((name) => mine.has(name)).length;
   const share = theirs.length ? (100 * both) / theirs.length : 100;
   if (!options.json && cpu)
-    console.log(`${both} of the ${theirs.length} that tfjs's cpu backend passes: ${share.toFixed(1)} %`);
+    console.log(
+      `${both} of the ${theirs.length} that tfjs's cpu backend passes: ${share.toFixed(1)} %`,
+    );
   if (options.strict && share < goal) process.exitCode = 1;
 }

@@ -1,6 +1,7 @@
 /** A program of TensorFlow.js in a page: on WebGPU, where values come later, and on wasm, where they need not. */
-import * as assert from "uvu/assert";
+
 import { test } from "uvu";
+import * as assert from "uvu/assert";
 import { browserTest, bundleForPage, pageOf, resultOf, withPage } from "../support/browser.ts";
 
 const program = `

@@ -53,7 +53,12 @@ for (const target of ["js", "wasm"] as const) {
 
   test(`${target}: a plan with a loop is refused`, () => {
     const device = open[target]();
-    const [y] = whileLoop([x], (v) => v!.sum().less(100), (v) => [v!.add(1)], { maxTrips: 4 });
+    const [y] = whileLoop(
+      [x],
+      (v) => v!.sum().less(100),
+      (v) => [v!.add(1)],
+      { maxTrips: 4 },
+    );
     assert.throws(
       () => loadNow(compiled(target, y!), device),
       (error: Error) =>

@@ -103,7 +103,7 @@ async function runSuite(
 
 /** The suite that a spec belongs to; its name has that of the backend after it. */
 const kindOf = ({ name }: Spec): string => name.split(/ (?:kiln|cpu) \{/)[0]!;
-const plainName = (name: string): string => name.replace(/ (?:kiln|cpu) \{\}/, "");
+const plainName = (name: string): string => name.replace(/ (?:kiln|cpu) \{\}/g, "");
 
 const passed = ({ specs }: Outcome): Spec[] => specs.filter((s) => s.status === "passed");
 

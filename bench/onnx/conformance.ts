@@ -1,8 +1,9 @@
 /**
- * `npm run conformance [-- --data FOLDER|ARCHIVE] [--only PATTERN] [--op NAME] [--target TARGET] [--every N] [--limit
- * SECONDS] [--no-peer] [--face onnxruntime] [--ops] [--json] [--strict]`: the ONNX backend suite on our targets, next to
- * ONNX Runtime. `--face` asks the targets through an interface of others. `--strict` fails below 95 % of the cases a target
- * can hold. Cases are left out for what they contain, never by name.
+ * `npm run conformance [-- --data FOLDER|ARCHIVE] [--only PATTERN] [--op NAME] [--target TARGET]
+ * [--every N] [--limit SECONDS] [--no-peer] [--face onnxruntime] [--ops] [--json] [--strict]`: the
+ * ONNX backend suite on our targets, next to ONNX Runtime. `--face` asks the targets through an
+ * interface of others. `--strict` fails below 95 % of the cases a target can hold. Cases are left
+ * out for what they contain, never by name. `--tfjs` runs the specs of tfjs-core on its backend.
  */
 import { cpus } from "node:os";
 import { parseArgs } from "node:util";
@@ -42,6 +43,7 @@ const { values: options } = parseArgs({
     ops: { type: "boolean" },
     json: { type: "boolean" },
     strict: { type: "boolean" },
+    tfjs: { type: "boolean" },
   },
 });
 
@@ -54,8 +56,8 @@ const detailed = 60;
 const networkFactor = 5;
 
 /**
- * Of a full run's cases with more nodes than a few, the software adapter gets one in this many, and no networks: it compiles
- * pipelines for minutes.
+ * Of a full run's cases with more nodes than a few, the software adapter gets one in this many, and
+ * no networks: it compiles pipelines for minutes.
  */
 const adapterShare = 6;
 
@@ -175,7 +177,16 @@ function shortfalls(cases: readonly Surveyed[], columns: readonly Column[]): str
     });
 }
 
+/** The specs of tfjs-core in place of the cases of ONNX. */
+async function mainTfjs(): Promise<void> {
+  const { conformTfjs } = await import("../tfjs/suite.ts");
+  const { target = ["wasm"], only, json = false, strict = false } = options;
+  const peer = !options["no-peer"];
+  for (const name of target) await conformTfjs({ target: name, only, peer, json, strict });
+}
+
 async function main(): Promise<void> {
+  if (options.tfjs) return mainTfjs();
   const data = options.data ?? dataPath("onnx-backend-tests.tar.gz");
   const files = openFiles(data);
   if (!files) throw new RangeError(`conformance: no data at ${data}\n  name some with --data`);

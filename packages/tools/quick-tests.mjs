@@ -83,6 +83,7 @@ export const quickTests = [
   "support/webgpu",
   "tensor/names",
   "tensor/special",
+  "tfjs/values",
   "train/errors",
   "transforms/jacobian",
   "vision/errors",

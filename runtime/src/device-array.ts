@@ -53,6 +53,10 @@ export class DeviceArray {
     collected.register(this, this.#holding, this);
   }
 
+  get #buffer(): Buffer {
+    return this.#holding.buffer;
+  }
+
   /** Bytes of the elements as the device stores them. */
   get sizeBytes(): number {
     return sizeOf(this.shape) * storageBytes(this.dtype, this.device.target);
@@ -105,6 +109,20 @@ export class DeviceArray {
     } finally {
       release();
     }
+  }
+
+  /**
+   * As `data`, before it returns. Throws DeviceError where that is not to be had: on webgpu, and
+   * while runs go on.
+   */
+  dataNow(): TypedArray {
+    this.check("dataNow");
+    const { device } = this;
+    const size = sizeOf(this.shape);
+    const bytes =
+      size === 0 ? new ArrayBuffer(0) : device.driver.peek(this.#buffer, this.sizeBytes);
+    if (bytes) return fromStorage(bytes, this.dtype, size, device.target);
+    throw new DeviceError(`dataNow: the value of ${this} is not on the host yet\n  await data()`);
   }
 
   /**

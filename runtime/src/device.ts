@@ -104,10 +104,20 @@ export interface Driver {
   peek(buffer: Buffer, sizeBytes: number): ArrayBuffer | null;
   load(artifact: Artifact, kernels: KernelModule | undefined): Promise<Program>;
   /**
+   * As `load`, before it returns; its runs are over when they return. Left out where a run is
+   * never. Not for a plan with a flow.
+   */
+  loadNow?(artifact: Artifact, kernels: KernelModule | undefined): Program;
+  /**
    * Calls `work`, which submits a run, when its turn has come; in the order of the calls. Where
    * that is at once, gives the result or throws.
    */
   take<T>(work: () => T | Promise<T>): T | Promise<T>;
+  /**
+   * Calls `work`, a run of what `loadNow` gave, before it returns. Throws DeviceError while other
+   * runs go on.
+   */
+  takeNow?<T>(work: () => T): T;
   memory(): MemoryReport;
   destroy(): void;
 }

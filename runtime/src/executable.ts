@@ -84,6 +84,18 @@ export class Executable {
     return this.#inTurn(inputs, options ? this.#limited(options) : this.#submit, options);
   }
 
+  /**
+   * As `run`, before it returns, for what `loadNow` loaded. Throws what `run` rejects with, and
+   * DeviceError while runs that were called before go on.
+   */
+  runNow(inputs: readonly Input[]): DeviceArray[] {
+    const { device } = this;
+    device.check("run");
+    const layout = this.#layoutOf(inputs);
+    const held = this.#held(inputs);
+    return device.driver.takeNow!(() => this.#submit(layout, held) as DeviceArray[]);
+  }
+
   readonly #submit = (layout: Layout, held: Held): DeviceArray[] | Promise<DeviceArray[]> =>
     this.#run(this.#bind(layout, held));
 
@@ -178,12 +190,7 @@ export class Executable {
       device.check("run");
       if (options) checkOptions(options);
       const layout = this.#layoutOf(inputs);
-      const { states, constants } = this.#names;
-      const held: Held = {
-        inputs: inputs.map((x, i) => this.#memoryOf(x, i)),
-        state: this.states.map((a, i) => a.bufferFor(states[i]!)),
-        constant: this.#constants.map((a, i) => a.bufferFor(constants[i]!)),
-      };
+      const held = this.#held(inputs);
       let begun = false;
       const result = device.driver.take(() => {
         begun = true;
@@ -248,6 +255,15 @@ export class Executable {
       this.#layouts.delete(this.#layouts.keys().next().value as string);
     this.#layouts.set(key, made);
     return made;
+  }
+
+  #held(inputs: readonly Input[]): Held {
+    const { states, constants } = this.#names;
+    return {
+      inputs: inputs.map((x, i) => this.#memoryOf(x, i)),
+      state: this.states.map((a, i) => a.bufferFor(states[i]!)),
+      constant: this.#constants.map((a, i) => a.bufferFor(constants[i]!)),
+    };
   }
 
   #memoryOf(input: Input, i: number): Buffer | TypedArray {

@@ -13,10 +13,10 @@ import {
   type OptionNames,
   ShapeError,
 } from "@kiln-ml/artifact";
-import type { Device, KernelModule } from "./device.ts";
+import type { Device, KernelModule, Program } from "./device.ts";
 import type { DeviceArray } from "./device-array.ts";
 import { Executable } from "./executable.ts";
-import type { checkFlow as CheckFlow } from "./flow.ts";
+import type { checkFlow as CheckFlow, flowCode as FlowCode } from "./flow.ts";
 import type { Place } from "./layout.ts";
 import { uploadConstant } from "./states.ts";
 
@@ -49,7 +49,40 @@ export async function load(
   device: Device,
   options: LoadOptions = {},
 ): Promise<Executable> {
-  const { states = [], scripts = true } = checkOptions("load", options, loadOptions);
+  const { states = [] } = checkLoad(artifact, device, options);
+  // Few plans have a flow.
+  const flow = artifact.plan.flow && (await import("./flow.ts"));
+  checkPlan(artifact, flow?.checkFlow);
+  checkStates(artifact, device, states);
+  const program = await device.driver.load(artifact, options.kernels);
+  return executableOf(artifact, device, program, states, flow?.flowCode);
+}
+
+/**
+ * As `load`, before it returns: what is loaded so is run by `runNow`, on the calling thread alone.
+ *
+ * Throws what `load` rejects with, and DeviceError where results come later (webgpu), or where the
+ * plan has loops or branches.
+ */
+export function loadNow(artifact: Artifact, device: Device, options: LoadOptions = {}): Executable {
+  const { states = [] } = checkLoad(artifact, device, options);
+  if (!device.driver.loadNow)
+    throw new DeviceError(
+      `loadNow: results of a ${device.kind} device come later\n  load the artifact by load, and await its runs`,
+    );
+  if (artifact.plan.flow)
+    throw new DeviceError(
+      `loadNow: ${artifact.name} has loops or branches, whose runs may pause\n  load the artifact by load, and await its runs`,
+    );
+  checkPlan(artifact);
+  checkStates(artifact, device, states);
+  const program = device.driver.loadNow(artifact, options.kernels);
+  return executableOf(artifact, device, program, states);
+}
+
+/** The options, where a device may load the artifact with them. */
+function checkLoad(artifact: Artifact, device: Device, options: LoadOptions): LoadOptions {
+  const { scripts = true } = checkOptions("load", options, loadOptions);
   device.check("load");
   if (!scripts && artifact.target === "js")
     throw new ArtifactError(
@@ -57,14 +90,19 @@ export async function load(
     );
   checkVersion(artifact);
   checkDevice(artifact, device);
-  // Few plans have a flow.
-  const flow = artifact.plan.flow && (await import("./flow.ts"));
-  checkPlan(artifact, flow?.checkFlow);
-  checkStates(artifact, device, states);
-  const program = await device.driver.load(artifact, options.kernels);
+  return options;
+}
+
+function executableOf(
+  artifact: Artifact,
+  device: Device,
+  program: Program,
+  states: readonly DeviceArray[],
+  flow?: typeof FlowCode,
+): Executable {
   device.check("load");
   const constants = artifact.constants.map((c, i) => uploadConstant(device, c, `constant ${i}`));
-  return new Executable(artifact, device, program, states, constants, flow?.flowCode);
+  return new Executable(artifact, device, program, states, constants, flow);
 }
 
 function checkVersion({ version }: Artifact): void {

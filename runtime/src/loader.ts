@@ -16,6 +16,6 @@ export { openWebGpu, type WebGpuOptions } from "./devices/webgpu-open.ts";
 export { Executable } from "./executable.ts";
 export type { MemoryReport } from "./heap.ts";
 export type { Dtype, TypedArray } from "./host-array.ts";
-export { type LoadOptions, load } from "./load.ts";
+export { type LoadOptions, load, loadNow } from "./load.ts";
 export type { HostTensor, Input } from "./signature.ts";
 export { type HostState, initialStates, restore, type Snapshot } from "./states.ts";

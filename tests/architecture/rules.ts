@@ -28,6 +28,8 @@ const allowed: Readonly<Record<string, readonly string[] | "everything">> = {
   "packages/llm": ["kiln-ml", "@huggingface/tokenizers", "@huggingface/jinja"],
   // In front of the front door: a program that has it knows nothing else of ours.
   "packages/onnxruntime": ["kiln-ml"],
+  // The same for a program of TensorFlow.js, whose core says what a backend is.
+  "packages/tfjs": ["kiln-ml", "@tensorflow/tfjs-core"],
   // What it writes asks for Kiln; the command itself is Node alone, since npm fetches it for one
   // use.
   "packages/create-kiln-app": ["kiln-ml"],

@@ -24,7 +24,7 @@ import { type Buffer, Heap } from "../heap.ts";
 import { type Dtype, hostArrayOf, type TypedArray } from "../host-array.ts";
 import { bufferAt, type Frame, type Launch } from "../layout.ts";
 import { Pressure, taskPauses } from "./pressure.ts";
-import { RunQueue } from "./run-queue.ts";
+import { RunQueue, takeNow } from "./run-queue.ts";
 
 type Launcher = (launch: Launch, counts: readonly number[]) => void;
 type KernelFunction = (...args: (TypedArray | number)[]) => void;
@@ -196,8 +196,16 @@ class CpuDriver implements Driver {
     return new CpuProgram(this, artifact, kernels);
   }
 
+  loadNow(artifact: Artifact, kernels: KernelModule | undefined): Program {
+    return new CpuProgram(this, artifact, kernels);
+  }
+
   take<T>(work: () => T | Promise<T>): T | Promise<T> {
     return this.#runQueue.take(work);
+  }
+
+  takeNow<T>(work: () => T): T {
+    return takeNow(this.#runQueue, work);
   }
 
   memory() {

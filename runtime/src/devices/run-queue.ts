@@ -3,6 +3,8 @@
  * so that a loop that never reads cannot queue up the GPU without end, and after any pause that the
  * device wants. Runs nothing itself.
  */
+import { DeviceError } from "@kiln-ml/artifact";
+
 export interface RunQueueRules {
   /** Whether the device takes another run; when that has become true again, it calls `advance`. */
   readonly room: () => boolean;
@@ -30,7 +32,7 @@ export class RunQueue {
 
   /** True if nothing is running or waiting. */
   get idle(): boolean {
-    return !this.#alone && !this.#pausing && this.#waiting.length === 0;
+    return !this.#alone && this.#waiting.length === 0;
   }
 
   /** True while work is called whose turn has come. */
@@ -69,6 +71,18 @@ export class RunQueue {
       };
       this.#waiting.push({ needsRoom, start });
     });
+  }
+
+  /**
+   * Calls `work` before it returns, and before it what waits for a pause, which the caller cannot
+   * wait for. False where a run goes on meanwhile.
+   */
+  now(work: () => void): boolean {
+    while (!this.#alone && this.#waiting.length > 0) this.#waiting.shift()!.start();
+    if (this.#alone) return false;
+    this.#start(work);
+    if (this.#waiting.length > 0) this.advance();
+    return true;
   }
 
   /**
@@ -112,4 +126,17 @@ export class RunQueue {
     });
     return false;
   }
+}
+
+/** The driver's `takeNow` by its queue. Throws DeviceError while other runs go on. */
+export function takeNow<T>(queue: RunQueue, work: () => T): T {
+  let result: T | undefined;
+  const done = queue.now(() => {
+    result = work();
+  });
+  if (!done)
+    throw new DeviceError(
+      "runNow: a run that was called before goes on\n  await it first, or read by data()",
+    );
+  return result as T;
 }

@@ -30,10 +30,16 @@ export async function instantiate(
   memory: WebAssembly.Memory,
   entries: readonly string[],
 ): Promise<Entry[]> {
-  const imports = { env: { memory }, Math: Math as unknown as WebAssembly.ModuleImports };
-  const { exports } = await WebAssembly.instantiate(module, imports);
-  return entries.map((name) => exports[name] as Entry);
+  return entriesOf(await WebAssembly.instantiate(module, importsFor(memory)), entries);
 }
+
+const importsFor = (memory: WebAssembly.Memory): WebAssembly.Imports => ({
+  env: { memory },
+  Math: Math as unknown as WebAssembly.ModuleImports,
+});
+
+const entriesOf = ({ exports }: WebAssembly.Instance, names: readonly string[]): Entry[] =>
+  names.map((name) => exports[name] as Entry);
 
 export const recordWords = (words: Int32Array, at: number): number =>
   word.args + words[at + word.argc]!;
@@ -60,6 +66,11 @@ export class Solo implements Executor {
 
   async add(program: number, module: WebAssembly.Module, names: readonly string[]): Promise<void> {
     this.#entries.set(program, await instantiate(module, this.#memory, names));
+  }
+
+  addNow(program: number, module: WebAssembly.Module, names: readonly string[]): void {
+    const instance = new WebAssembly.Instance(module, importsFor(this.#memory));
+    this.#entries.set(program, entriesOf(instance, names));
   }
 
   drop(program: number): void {

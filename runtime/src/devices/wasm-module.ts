@@ -24,7 +24,33 @@ export async function compileModule(
   relaxed: boolean,
   shared: boolean,
 ): Promise<WebAssembly.Module> {
-  const { modules } = artifact;
+  const bytes = moduleBytes(artifact, relaxed, shared);
+  try {
+    return await WebAssembly.compile(bytes);
+  } catch (cause) {
+    throw refusal(cause as Error);
+  }
+}
+
+/** The same at once; a page's own thread may be refused large ones. */
+export function compileModuleNow(
+  artifact: Artifact,
+  relaxed: boolean,
+  shared: boolean,
+): WebAssembly.Module {
+  const bytes = moduleBytes(artifact, relaxed, shared);
+  try {
+    return new WebAssembly.Module(bytes);
+  } catch (cause) {
+    throw refusal(cause as Error);
+  }
+}
+
+function moduleBytes(
+  { modules }: Artifact,
+  relaxed: boolean,
+  shared: boolean,
+): Uint8Array<ArrayBuffer> {
   if (!modules) throw new ArtifactError("load: a wasm artifact needs modules, this one has none");
   // A loader may have left out one of them; every engine runs the plain one.
   const bytes = relaxed && modules.relaxed.length > 0 ? modules.relaxed : modules.plain;
@@ -32,19 +58,17 @@ export async function compileModule(
     throw new ArtifactError(
       "load: the plain module was left out, the device runs no relaxed SIMD\n  pass { relaxed: false } to loadFromUrl",
     );
-  const module = shared ? withSharedMemory(bytes) : bytes;
-  try {
-    return await WebAssembly.compile(module as Uint8Array<ArrayBuffer>);
-  } catch (cause) {
-    const { message } = cause as Error;
-    // The policy speaks through the same class as a malformed module.
-    if (/unsafe-eval|Content.Security/i.test(message))
-      throw new DeviceError(
-        "load: this page forbids WebAssembly\n  add 'wasm-unsafe-eval' to script-src of its Content-Security-Policy",
-        { cause },
-      );
-    throw new ArtifactError(`load: the module does not compile: ${message}`, { cause });
-  }
+  return (shared ? withSharedMemory(bytes) : bytes) as Uint8Array<ArrayBuffer>;
+}
+
+function refusal(cause: Error): ArtifactError | DeviceError {
+  // The policy speaks through the same class as a malformed module.
+  if (/unsafe-eval|Content.Security/i.test(cause.message))
+    return new DeviceError(
+      "load: this page forbids WebAssembly\n  add 'wasm-unsafe-eval' to script-src of its Content-Security-Policy",
+      { cause },
+    );
+  return new ArtifactError(`load: the module does not compile: ${cause.message}`, { cause });
 }
 
 /**

@@ -9,7 +9,7 @@ import type { Buffer } from "../heap.ts";
 import { bufferAt, type Frame, type Launch, type Layout, type Place } from "../layout.ts";
 import type { LinearBuffer } from "./linear-memory.ts";
 import { KernelTrap, noPart, type Stacks, word } from "./wasm-calls.ts";
-import type { Executor } from "./wasm-executor.ts";
+import type { Executor, Solo } from "./wasm-executor.ts";
 import type { runFlow as RunFlow } from "./wasm-flow.ts";
 
 /**
@@ -113,6 +113,19 @@ export class WasmProgram implements Program {
     const flow = artifact.plan.flow && (await import("./wasm-flow.ts"));
     const program = new WasmProgram(host, executor, artifact, flow?.runFlow);
     await executor.add(program.id, module, names);
+    return program;
+  }
+
+  /** The same at once, for a plan without a flow. */
+  static loadNow(
+    host: Host,
+    executor: Solo,
+    artifact: Artifact,
+    module: WebAssembly.Module,
+  ): WasmProgram {
+    const names = entryNames(artifact, module);
+    const program = new WasmProgram(host, executor, artifact);
+    executor.addNow(program.id, module, names);
     return program;
   }
 

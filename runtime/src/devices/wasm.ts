@@ -9,10 +9,10 @@ import { type Buffer, Heap } from "../heap.ts";
 import type { TypedArray } from "../host-array.ts";
 import { type LinearBuffer, LinearMemory } from "./linear-memory.ts";
 import { Pressure, taskPauses } from "./pressure.ts";
-import { RunQueue } from "./run-queue.ts";
+import { RunQueue, takeNow } from "./run-queue.ts";
 import type { Stacks } from "./wasm-calls.ts";
 import { type Executor, Solo } from "./wasm-executor.ts";
-import { compileModule, hasRelaxedSimd } from "./wasm-module.ts";
+import { compileModule, compileModuleNow, hasRelaxedSimd } from "./wasm-module.ts";
 import type { Pool } from "./wasm-pool.ts";
 import { WasmProgram } from "./wasm-program.ts";
 import { noThreads, threadsWanted } from "./wasm-threads.ts";
@@ -54,6 +54,8 @@ export class WasmDriver implements Driver {
   /** Why there are fewer threads than were asked for. */
   #note: string | null;
   #executor: Promise<Executor> | null = null;
+  /** Of programs that are run before the call returns. */
+  #solo: Solo | null = null;
   #stacks: LinearBuffer | null = null;
   #failure: string | null = null;
   #resolveLost!: (info: LossInfo) => void;
@@ -169,8 +171,19 @@ export class WasmDriver implements Driver {
     }
   }
 
+  /** For the calling thread alone: workers are told of a program later than that. */
+  loadNow(artifact: Artifact): Program {
+    const module = compileModuleNow(artifact, this.#relaxed, this.#linear.shared);
+    this.#solo ??= new Solo(this.#linear.memory!);
+    return WasmProgram.loadNow(this, this.#solo, artifact, module);
+  }
+
   take<T>(work: () => T | Promise<T>): T | Promise<T> {
     return this.#runQueue.take(work);
+  }
+
+  takeNow<T>(work: () => T): T {
+    return takeNow(this.#runQueue, work);
   }
 
   memory() {
@@ -231,6 +244,7 @@ export class WasmDriver implements Driver {
     this.pool = null;
     this.#executor?.then((executor) => executor.end(failure));
     this.#executor = null;
+    this.#solo = null;
     this.#resolveLost({ reason, message });
   }
 

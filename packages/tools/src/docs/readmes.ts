@@ -243,6 +243,20 @@ console.log(results[output]!.data);
     '`"onnxruntime-web": "npm:@kiln-ml/onnxruntime"` among the overrides of a program\'s package.json puts it behind the packages that the program uses.',
   ),
   page(
+    "packages/tfjs",
+    "A TensorFlow.js backend on Kiln: programs run unchanged, their ops recorded, fused and compiled",
+    ["tensorflow", "tfjs", "backend"],
+    `
+import * as tf from "@tensorflow/tfjs-core";
+import "@kiln-ml/tfjs";
+
+await tf.setBackend("kiln");
+const y = tf.tidy(() => tf.softmax(tf.matMul(tf.ones([2, 3]), tf.ones([3, 4]))));
+console.log(await y.data());
+`,
+    "The table of kernels covers what models and training use; what it lacks runs on tfjs's cpu backend, and `counts()` says how often.",
+  ),
+  page(
     "packages/formats",
     "safetensors, PyTorch and NumPy files, read and written in TypeScript",
     ["safetensors", "pytorch", "numpy", "npz"],

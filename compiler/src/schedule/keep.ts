@@ -276,7 +276,7 @@ function append(s: Stmt, more: readonly Stmt[], row: Row): Stmt {
 }
 
 /** Drops what is bound and not used any more. */
-const withoutUnused = (s: Stmt): Stmt =>
+export const withoutUnused = (s: Stmt): Stmt =>
   mapBlock(s, (body) =>
     body
       .filter((t, i) => {

@@ -20,7 +20,9 @@ import {
   unroll,
   writeOut,
 } from "./loop-moves.ts";
+import { registers } from "./registers.ts";
 import type { simdMoves } from "./simd/recipe.ts";
+import { stage } from "./stage.ts";
 
 export type Move = (body: readonly Stmt[], ...args: string[]) => readonly Stmt[];
 
@@ -40,6 +42,8 @@ export const sharedMoves = {
   inLanes,
   vectorise,
   keep,
+  stage,
+  registers,
 } as const satisfies Record<string, Move>;
 
 type MoveName = keyof typeof sharedMoves | keyof typeof simdMoves | keyof typeof gpuMoves;

@@ -183,6 +183,7 @@ test("what cannot be staged, or kept in registers, says why", () => {
   assert.is(why("stage b panel k i"), "stage b panel k i: i is no loop around b");
   assert.is(why(wide), `${wide}: j has more than 9 iterations`);
   assert.is(why("registers k"), "registers k: k is serial");
+  assert.is(why("expand i 5"), "expand i 5: c takes in products, which an array rounds");
   assert.is(why("split j 4 t r; registers r"), "registers r: j is used in the loop");
   assert.is(why(`${inBlocks}; registers r`), "registers r: b may end before r does");
 });

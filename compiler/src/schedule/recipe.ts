@@ -20,9 +20,8 @@ import {
   unroll,
   writeOut,
 } from "./loop-moves.ts";
-import { registers } from "./registers.ts";
+import type { serialMoves } from "./serial/recipe.ts";
 import type { simdMoves } from "./simd/recipe.ts";
-import { stage } from "./stage.ts";
 
 export type Move = (body: readonly Stmt[], ...args: string[]) => readonly Stmt[];
 
@@ -42,11 +41,13 @@ export const sharedMoves = {
   inLanes,
   vectorise,
   keep,
-  stage,
-  registers,
 } as const satisfies Record<string, Move>;
 
-type MoveName = keyof typeof sharedMoves | keyof typeof simdMoves | keyof typeof gpuMoves;
+type MoveName =
+  | keyof typeof sharedMoves
+  | keyof typeof serialMoves
+  | keyof typeof simdMoves
+  | keyof typeof gpuMoves;
 
 /** Those after which sums are rounded in other places; all others keep every bit. */
 export const roundsAnew: ReadonlySet<string> = new Set<MoveName>([

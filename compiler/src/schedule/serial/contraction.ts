@@ -17,7 +17,8 @@ import { eachStmt } from "../../kernel/walk.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import { totalOf } from "../../lower/loops.ts";
 import { loopsAlong, naiveContraction } from "../../lower/naive.ts";
-import { apply, type Moved, naive, type Step } from "../recipe.ts";
+import { type Moved, naive, type Step } from "../recipe.ts";
+import { apply } from "./recipe.ts";
 import { serialRows } from "./rows.ts";
 
 /** Columns of b staged at once: 64 columns of 1,024 elements are 256 KB, the usual L2. */

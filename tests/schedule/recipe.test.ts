@@ -114,6 +114,7 @@ test("an operand is staged before a loop, and a register tile reads it beyond an
   const made = tryRecipe(
     body(product),
     "split j 2 block s; inline j; reorder block i; mark i serial; stage b panel i k s; registers s",
+    moves,
   );
   assert.is(
     reads(made as readonly Stmt[], product),
@@ -152,6 +153,7 @@ test("what lies beyond the edge of a window is zero, and is not loaded", () => {
   const made = tryRecipe(
     body(product),
     "split i 4 t r; inline i; mark t serial; stage double a panel t t k r",
+    moves,
   );
   assert.is(
     reads(made as readonly Stmt[], product).split("  loop t'")[0],

@@ -46,10 +46,12 @@ function stepsFor({ body }: Kernel): string[] {
   const loops = new Set<string>();
   const bound = new Set<string>();
   const accs = new Set<string>();
+  const lets = new Set<string>();
   eachStmt(body, (s) => {
     if (s.kind === "loop") loops.add(plainName(s.name));
     if (s.kind === "letIndex") bound.add(plainName(bindingOf(s)!.name));
     if (s.kind === "acc") accs.add(s.name);
+    if (s.kind === "let") lets.add(s.name);
   });
   const each = [...loops].flatMap((i) => [
     ...["serial", "unrolled", "simd", "parallel", "vector"].map((kind) => `mark ${i} ${kind}`),
@@ -64,6 +66,7 @@ function stepsFor({ body }: Kernel): string[] {
     `keep loads ${i}`,
     `keep double loads ${i}`,
     `grid 4 ${i}`,
+    `registers ${i}`,
   ]);
   const pairs = [...loops].flatMap((i) =>
     [...loops].flatMap((j) => [
@@ -78,6 +81,8 @@ function stepsFor({ body }: Kernel): string[] {
       `teams ${i} ${j} 2 4 apart`,
       `scan ${i} ${j} 4`,
       `scan ${i} ${j} 4 held`,
+      `registers ${i} ${j}`,
+      ...[...lets].map((v) => `stage ${v} panel ${i} ${i} ${j}`),
     ]),
   );
   const sums = [...accs].flatMap((a) => [...loops].map((i) => `splitSum ${i} ${a}`));

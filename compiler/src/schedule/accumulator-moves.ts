@@ -2,7 +2,7 @@
  * Moves of accumulators: kept in another dtype, or one an iteration of the loop around them, in an
  * array.
  */
-import { type Dtype, maxOfDim, symbolsIn } from "@kiln-ml/ir";
+import { type Dtype, isFloat, maxOfDim, symbolsIn } from "@kiln-ml/ir";
 import { call, constant, load, ref } from "../kernel/expr.ts";
 import type { Expr, Of, Stmt } from "../kernel/kernel.ts";
 import { mapBlock, mapStmts } from "../kernel/map.ts";
@@ -144,6 +144,8 @@ function expanded(acc: Acc, l: Loop, scope: readonly Stmt[]): Expanded {
   eachStmt(scope, (s) => {
     if (s.kind === "accumulate" && s.name === acc.name && s.position !== undefined)
       refuse(`${acc.name} is a position, whose extreme has no array`);
+    if (s.kind === "fma" && s.name === acc.name && isFloat(acc.dtype))
+      refuse(`${acc.name} takes in products, which an array rounds`);
   });
   const store = (value: Expr): Stmt => ({ kind: "store", to: array, index, value });
   return { acc, array, element: () => load(array, acc.dtype, index), store };

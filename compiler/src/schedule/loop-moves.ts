@@ -59,8 +59,11 @@ export function replaceLoops(
 const isPlain = (l: Loop): boolean => l.start === undefined && l.step === undefined;
 
 /** The variable of a loop that counts from 0 by 1, of the range that its statements know. */
-export function variableOf(l: Loop): Dim {
-  if (!isPlain(l)) refuse(`${plainName(l.name)} does not count from 0 by 1`);
+export const variableOf = (l: Loop): Dim =>
+  isPlain(l) ? counterOf(l) : refuse(`${plainName(l.name)} does not count from 0 by 1`);
+
+/** The same where a loop counts in steps. */
+export function counterOf(l: Loop): Dim {
   for (const d of dimsIn(l.body)) {
     const known = symbolsIn(d).get(l.name);
     if (known) return ofAtom(known);
@@ -197,7 +200,7 @@ export function loopsOf(body: readonly Stmt[], named: readonly Extent[]): Loop[]
 /**
  * Cuts a loop into blocks: a loop over their starts, and one over the iterations of a block, the
  * last of which may be shorter. The variable is bound anew from the two; `inline` puts them where
- * it is used.
+ * it is used. A loop that counts in steps is cut into blocks of whole ones.
  */
 export function split(
   body: readonly Stmt[],
@@ -207,15 +210,17 @@ export function split(
   within = `${name}In`,
 ): readonly Stmt[] {
   return replaceLoops(body, name, (l) => {
-    variableOf(l);
+    if (l.start !== undefined) refuse(`${name} does not count from 0`);
     if (!weaker[l.loop].includes("serial") || l.loop === "unrolled" || l.loop === "vector")
       refuse(`${name} is ${l.loop}`);
+    if (count(size) % (l.step ?? 1) !== 0) refuse(`${name} counts by ${l.step}, not by ${size}`);
     const start = freshLoop(body, block, l.extent);
     const part = freshLoop(body, within, count(size));
-    const extent = minDim(count(size), subDim(l.extent, start.at));
+    const whole = modDim(l.extent, count(size)) === 0;
+    const extent = whole ? count(size) : minDim(count(size), subDim(l.extent, start.at));
     const bind: Stmt = { kind: "letIndex", name: l.name, value: addDim(start.at, part.at) };
-    const inner = nest([{ ...part, extent }], l.loop, [bind, ...l.body]);
-    return [{ ...l, name: start.name, step: count(size), body: inner }];
+    const inner: Stmt = { ...l, name: part.name, extent, body: [bind, ...l.body] };
+    return [{ ...l, name: start.name, step: count(size), body: [inner] }];
   });
 }
 
@@ -265,12 +270,14 @@ export function flatten(
 }
 
 /**
- * Puts a loop outside of another, in which it stands with nothing beside it but indices. For loops
- * of which each iteration is independent.
+ * Puts a loop outside of another, in which it stands with nothing beside it but indices; with it go
+ * indices that depend on no loop in between. For loops of which each iteration is independent.
  */
 export function reorder(body: readonly Stmt[], name: string, before: string): readonly Stmt[] {
   return replaceLoops(body, before, (outer) => {
     const bound = new Set<string>();
+    const inBetween = (d: Dim): string | undefined =>
+      [...symbolsIn(d).keys()].find((symbol) => bound.has(symbol));
     const inside = (l: Loop): { moved: Loop; left: Stmt } => {
       if (l.loop !== "parallel") refuse(`${plainName(l.name)} is ${l.loop}, not parallel`);
       const next = l.body.at(-1);
@@ -278,17 +285,19 @@ export function reorder(body: readonly Stmt[], name: string, before: string): re
       if (next?.kind !== "loop" || indices.some((s) => s.kind !== "letIndex"))
         return refuse(`${name} does not stand in ${plainName(l.name)} with nothing beside it`);
       for (const s of [l, ...indices]) bound.add(bindingOf(s)!.name);
-      const found = next.name === indexName(name);
-      const { moved, left } = found ? { moved: next, left: next.body } : nested(inside(next));
-      return { moved, left: { ...l, body: [...indices, ...left] } };
+      const around = (left: readonly Stmt[]): Stmt => ({ ...l, body: [...indices, ...left] });
+      if (next.name !== indexName(name)) {
+        const { moved, left } = inside(next);
+        return { moved, left: around([left]) };
+      }
+      const own = next.body.findIndex((s) => s.kind !== "letIndex" || inBetween(s.value));
+      const moved = { ...next, body: next.body.slice(0, Math.max(0, own)) };
+      return { moved, left: around(next.body.slice(Math.max(0, own))) };
     };
     const { moved, left } = inside(outer);
     if (moved.loop !== "parallel") refuse(`${name} is ${moved.loop}, not parallel`);
-    for (const d of [moved.extent, moved.start ?? 0])
-      for (const symbol of symbolsIn(d).keys())
-        if (bound.has(symbol)) refuse(`${name} depends on ${plainName(symbol)}`);
-    return [{ ...moved, body: [left] }];
+    const loop = inBetween(moved.extent) ?? inBetween(moved.start ?? 0);
+    if (loop !== undefined) refuse(`${name} depends on ${plainName(loop)}`);
+    return [{ ...moved, body: [...moved.body, left] }];
   });
 }
-
-const nested = ({ moved, left }: { moved: Loop; left: Stmt }) => ({ moved, left: [left] });

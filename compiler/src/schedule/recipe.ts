@@ -20,6 +20,7 @@ import {
   unroll,
   writeOut,
 } from "./loop-moves.ts";
+import type { serialMoves } from "./serial/recipe.ts";
 import type { simdMoves } from "./simd/recipe.ts";
 
 export type Move = (body: readonly Stmt[], ...args: string[]) => readonly Stmt[];
@@ -42,7 +43,11 @@ export const sharedMoves = {
   keep,
 } as const satisfies Record<string, Move>;
 
-type MoveName = keyof typeof sharedMoves | keyof typeof simdMoves | keyof typeof gpuMoves;
+type MoveName =
+  | keyof typeof sharedMoves
+  | keyof typeof serialMoves
+  | keyof typeof simdMoves
+  | keyof typeof gpuMoves;
 
 /** Those after which sums are rounded in other places; all others keep every bit. */
 export const roundsAnew: ReadonlySet<string> = new Set<MoveName>([

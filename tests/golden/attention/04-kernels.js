@@ -1,39 +1,33 @@
 // matmul_select
-function matmul_select(packedA, packedB, k_, q_, select) {
-  const tile = new Float32Array(8);
+function matmul_select(q_, k_, select, packedA, packedB) {
+  const cs = new Float32Array(8);
   for (let i0 = 0; i0 < 2; i0++) {
-    // pack the left operand
     const atI0 = i0 * 32;
-    for (let p = 0; p < 1; p++) {
-      for (let s = 0; s < 4; s++) {
-        const atS = atI0 + s * 8;
-        for (let k0 = 0; k0 < 8; k0++) {
-          packedA[s + k0 * 4] = q_[atS + k0];
+    for (let ai = 0; ai < 1; ai++) {
+      for (let ar = 0; ar < 4; ar++) {
+        const atI0_0 = atI0 + ar * 8;
+        for (let ak0 = 0; ak0 < 8; ak0++) {
+          packedA[ar + ak0 * 4] = q_[atI0_0 + ak0];
         }
       }
     }
-    const atI0_1 = i0 * 16;
+    const atI0_2 = i0 * 16;
     for (let j = 0; j < 4; j += 4) {
-      // pack columns of the right operand
-      const quotient = Math.floor((-j + 1) / 2);
-      const pEnd = quotient + 2;
-      for (let p = 0; p < pEnd; p++) {
-        const atP = j + p * 2;
-        const atP0 = p * 16;
-        for (let s = 0; s < 2; s++) {
-          const i2 = atP + s;
-          const atI0_0 = atI0 + i2 * 8;
-          const atS0 = atP0 + s;
-          for (let k0 = 0; k0 < 8; k0++) {
-            packedB[atS0 + k0 * 2] = k_[atI0_0 + k0];
+      for (let bjj = 0; bjj < 2; bjj++) {
+        const atJ = j + bjj * 2;
+        const atBjj = bjj * 16;
+        for (let bs = 0; bs < 2; bs++) {
+          const i2 = atJ + bs;
+          const atI0_1 = atI0 + i2 * 8;
+          const atBs = atBjj + bs;
+          for (let bk0 = 0; bk0 < 8; bk0++) {
+            packedB[atBs + bk0 * 2] = k_[atI0_1 + bk0];
           }
         }
       }
-      const atJ = -j;
       for (let i = 0; i < 4; i += 4) {
-        const jjEnd = atJ + 4;
         const atI = i * 8;
-        for (let jj = 0; jj < jjEnd; jj += 2) {
+        for (let jj = 0; jj < 4; jj += 2) {
           let c00 = 0;
           let c01 = 0;
           let c10 = 0;
@@ -59,22 +53,22 @@ function matmul_select(packedA, packedB, k_, q_, select) {
             c30 += a3 * b0;
             c31 += a3 * b1;
           }
-          tile[0] = c00;
-          tile[1] = c01;
-          tile[2] = c10;
-          tile[3] = c11;
-          tile[4] = c20;
-          tile[5] = c21;
-          tile[6] = c30;
-          tile[7] = c31;
+          cs[0] = c00;
+          cs[1] = c01;
+          cs[2] = c10;
+          cs[3] = c11;
+          cs[4] = c20;
+          cs[5] = c21;
+          cs[6] = c30;
+          cs[7] = c31;
           const atJj0 = j + jj;
           for (let r = 0; r < 4; r++) {
             const i1 = i + r;
             const atR = r * 2;
-            const atI0_2 = atI0_1 + i1 * 4;
+            const atI0_3 = atI0_2 + i1 * 4;
             for (let s = 0; s < 2; s++) {
               const i2_0 = atJj0 + s;
-              select[atI0_2 + i2_0] = i2_0 <= i1 ? tile[atR + s] * 0.3535533845424652 : -3.4028234663852886e+38;
+              select[atI0_3 + i2_0] = i2_0 <= i1 ? cs[atR + s] * 0.3535533845424652 : -3.4028234663852886e+38;
             }
           }
         }
@@ -120,41 +114,35 @@ function reduceMax_mul(select, mul) {
 }
 
 // matmul
-function matmul(packedA, packedB, v, mul, dotGeneral) {
-  const tile = new Float32Array(8);
+function matmul(mul, v, dotGeneral, packedA, packedB) {
+  const cs = new Float32Array(8);
   for (let i0 = 0; i0 < 2; i0++) {
-    // pack the left operand
     const atI0 = i0 * 16;
-    for (let p = 0; p < 1; p++) {
-      for (let s = 0; s < 4; s++) {
-        const atS = atI0 + s * 4;
-        for (let k0 = 0; k0 < 4; k0++) {
-          packedA[s + k0 * 4] = mul[atS + k0];
+    for (let ai = 0; ai < 1; ai++) {
+      for (let ar = 0; ar < 4; ar++) {
+        const atI0_0 = atI0 + ar * 4;
+        for (let ak0 = 0; ak0 < 4; ak0++) {
+          packedA[ar + ak0 * 4] = mul[atI0_0 + ak0];
         }
       }
     }
-    const atI0_0 = i0 * 32;
+    const atI0_1 = i0 * 32;
     for (let j = 0; j < 8; j += 8) {
-      // pack columns of the right operand
-      const quotient = Math.floor((-j + 1) / 2);
-      const pEnd = quotient + 4;
-      for (let p = 0; p < pEnd; p++) {
-        const atP = j + p * 2;
-        const atP0 = p * 8;
-        for (let s = 0; s < 2; s++) {
-          const i2 = atP + s;
-          const atI0_1 = atI0_0 + i2;
-          const atS0 = atP0 + s;
-          for (let k0 = 0; k0 < 4; k0++) {
-            packedB[atS0 + k0 * 2] = v[atI0_1 + k0 * 8];
+      for (let bjj = 0; bjj < 4; bjj++) {
+        const atJ = j + bjj * 2;
+        const atBjj = bjj * 8;
+        for (let bs = 0; bs < 2; bs++) {
+          const i2 = atJ + bs;
+          const atI0_2 = atI0_1 + i2;
+          const atBs = atBjj + bs;
+          for (let bk0 = 0; bk0 < 4; bk0++) {
+            packedB[atBs + bk0 * 2] = v[atI0_2 + bk0 * 8];
           }
         }
       }
-      const atJ = -j;
       for (let i = 0; i < 4; i += 4) {
-        const jjEnd = atJ + 8;
         const atI = i * 4;
-        for (let jj = 0; jj < jjEnd; jj += 2) {
+        for (let jj = 0; jj < 8; jj += 2) {
           let c00 = 0;
           let c01 = 0;
           let c10 = 0;
@@ -180,22 +168,22 @@ function matmul(packedA, packedB, v, mul, dotGeneral) {
             c30 += a3 * b0;
             c31 += a3 * b1;
           }
-          tile[0] = c00;
-          tile[1] = c01;
-          tile[2] = c10;
-          tile[3] = c11;
-          tile[4] = c20;
-          tile[5] = c21;
-          tile[6] = c30;
-          tile[7] = c31;
+          cs[0] = c00;
+          cs[1] = c01;
+          cs[2] = c10;
+          cs[3] = c11;
+          cs[4] = c20;
+          cs[5] = c21;
+          cs[6] = c30;
+          cs[7] = c31;
           const atJj0 = j + jj;
           for (let r = 0; r < 4; r++) {
             const i1 = i + r;
             const atR = r * 2;
-            const atI0_2 = atI0_0 + i1 * 8;
+            const atI0_3 = atI0_1 + i1 * 8;
             for (let s = 0; s < 2; s++) {
               const i2_0 = atJj0 + s;
-              dotGeneral[atI0_2 + i2_0] = tile[atR + s];
+              dotGeneral[atI0_3 + i2_0] = cs[atR + s];
             }
           }
         }

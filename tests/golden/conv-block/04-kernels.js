@@ -1,56 +1,50 @@
 // conv_maximum
-function conv_maximum(packedA, packedB, x, weight, bias, maximum) {
-  const tile = new Float32Array(6);
-  // pack the left operand
-  for (let p = 0; p < 1; p++) {
-    for (let s = 0; s < 3; s++) {
-      const atS = s * 18;
-      for (let c = 0; c < 2; c++) {
-        const atS0 = atS + c * 9;
-        const atS1 = s + c * 27;
-        for (let t0 = 0; t0 < 3; t0++) {
-          const atT0 = atS0 + t0 * 3;
-          const atT0_0 = atS1 + t0 * 9;
-          for (let t1 = 0; t1 < 3; t1++) {
-            packedA[atT0_0 + t1 * 3] = weight[atT0 + t1];
+function conv_maximum(weight, x, bias, maximum, packedA, packedB) {
+  const cs = new Float32Array(6);
+  for (let ai = 0; ai < 1; ai++) {
+    for (let ar = 0; ar < 3; ar++) {
+      const atAr = ar * 18;
+      for (let ac = 0; ac < 2; ac++) {
+        const atAr0 = atAr + ac * 9;
+        const atAr1 = ar + ac * 27;
+        for (let at0 = 0; at0 < 3; at0++) {
+          const atAt0 = atAr0 + at0 * 3;
+          const atAt0_0 = atAr1 + at0 * 9;
+          for (let at1 = 0; at1 < 3; at1++) {
+            packedA[atAt0_0 + at1 * 3] = weight[atAt0 + at1];
           }
         }
       }
     }
   }
   for (let j = 0; j < 32; j += 32) {
-    // pack columns of the right operand
-    const quotient = Math.floor((-j + 1) / 2);
-    const pEnd = quotient + 16;
-    for (let p = 0; p < pEnd; p++) {
-      const atP = j + p * 2;
-      const atP0 = p * 36;
-      for (let s = 0; s < 2; s++) {
-        const quotient0 = ((atP + s) / 16) | 0;
-        const quotient1 = ((atP + s) / 4) | 0;
-        const remainder = quotient1 % 4;
-        const remainder0 = (atP + s) % 4;
-        const atS2 = quotient0 * 32 + remainder * 4 + remainder0;
-        const atS4 = atP0 + s;
-        for (let c = 0; c < 2; c++) {
-          const atS3 = atS2 + c * 16;
-          const atS5 = atS4 + c * 18;
-          for (let t0 = 0; t0 < 3; t0++) {
-            const atT0_1 = remainder + t0;
-            const atT0_2 = atS3 + t0 * 4;
-            const atT0_3 = atS5 + t0 * 6;
-            for (let t1 = 0; t1 < 3; t1++) {
-              packedB[atT0_3 + t1 * 2] = atT0_1 > 0 && atT0_1 <= 4 && remainder0 + t1 > 0 && remainder0 + t1 <= 4 ? x[atT0_2 + t1 - 5] : 0;
+    for (let bjj = 0; bjj < 16; bjj++) {
+      const atJ = j + bjj * 2;
+      const atBjj = bjj * 36;
+      for (let bs = 0; bs < 2; bs++) {
+        const quotient = ((atJ + bs) / 16) | 0;
+        const quotient0 = ((atJ + bs) / 4) | 0;
+        const remainder = quotient0 % 4;
+        const remainder0 = (atJ + bs) % 4;
+        const atJ1 = quotient * 32 + remainder * 4 + remainder0;
+        const atBs = atBjj + bs;
+        for (let bc = 0; bc < 2; bc++) {
+          const atJ2 = atJ1 + bc * 16;
+          const atBs0 = atBs + bc * 18;
+          for (let bt0 = 0; bt0 < 3; bt0++) {
+            const atJ0 = remainder + bt0;
+            const atJ3 = atJ2 + bt0 * 4;
+            const atBt0 = atBs0 + bt0 * 6;
+            for (let bt1 = 0; bt1 < 3; bt1++) {
+              packedB[atBt0 + bt1 * 2] = atJ0 > 0 && atJ0 <= 4 && remainder0 + bt1 > 0 && remainder0 + bt1 <= 4 ? x[atJ3 + bt1 - 5] : 0;
             }
           }
         }
       }
     }
-    const atJ = -j;
     for (let i = 0; i < 3; i += 3) {
-      const jjEnd = atJ + 32;
       const atI = i * 18;
-      for (let jj = 0; jj < jjEnd; jj += 2) {
+      for (let jj = 0; jj < 32; jj += 2) {
         let c00 = 0;
         let c01 = 0;
         let c10 = 0;
@@ -71,22 +65,22 @@ function conv_maximum(packedA, packedB, x, weight, bias, maximum) {
           c20 += a2 * b0;
           c21 += a2 * b1;
         }
-        tile[0] = c00;
-        tile[1] = c01;
-        tile[2] = c10;
-        tile[3] = c11;
-        tile[4] = c20;
-        tile[5] = c21;
+        cs[0] = c00;
+        cs[1] = c01;
+        cs[2] = c10;
+        cs[3] = c11;
+        cs[4] = c20;
+        cs[5] = c21;
         const atJj0 = j + jj;
         for (let s = 0; s < 2; s++) {
-          const quotient2 = ((atJj0 + s) / 16) | 0;
-          const quotient3 = ((atJj0 + s) / 4) | 0;
-          const remainder1 = quotient3 % 4;
+          const quotient1 = ((atJj0 + s) / 16) | 0;
+          const quotient2 = ((atJj0 + s) / 4) | 0;
+          const remainder1 = quotient2 % 4;
           const remainder2 = (atJj0 + s) % 4;
-          const atS6 = quotient2 * 48 + remainder1 * 4 + remainder2;
+          const atS = quotient1 * 48 + remainder1 * 4 + remainder2;
           for (let r = 0; r < 3; r++) {
             const f = i + r;
-            maximum[atS6 + f * 16] = Math.max(tile[s + r * 2] + bias[f], 0);
+            maximum[atS + f * 16] = Math.max(cs[s + r * 2] + bias[f], 0);
           }
         }
       }
@@ -95,22 +89,20 @@ function conv_maximum(packedA, packedB, x, weight, bias, maximum) {
 }
 
 // matmul_reciprocal
-function matmul_reciprocal(packedA, packedB, classes, convert, reciprocal) {
-  const tile = new Int32Array(1);
-  // pack the left operand
-  for (let p = 0; p < 1; p++) {
-    for (let s = 0; s < 1; s++) {
-      for (let k0 = 0; k0 < 2; k0++) {
-        packedA[k0] = classes[k0] !== -100 ? 1 : 0;
+function matmul_reciprocal(classes, convert, reciprocal, packedA, packedB) {
+  const cs = new Int32Array(1);
+  for (let ai = 0; ai < 1; ai++) {
+    for (let ar = 0; ar < 1; ar++) {
+      for (let ak0 = 0; ak0 < 2; ak0++) {
+        packedA[ak0] = classes[ak0] !== -100 ? 1 : 0;
       }
     }
   }
   for (let j = 0; j < 1; j++) {
-    // pack columns of the right operand
-    for (let p = 0; p < 1; p++) {
-      for (let s = 0; s < 1; s++) {
-        for (let k0 = 0; k0 < 2; k0++) {
-          packedB[k0] = classes[k0] !== -100 ? 1 : 0;
+    for (let bjj = 0; bjj < 1; bjj++) {
+      for (let bs = 0; bs < 1; bs++) {
+        for (let bk0 = 0; bk0 < 2; bk0++) {
+          packedB[bk0] = classes[bk0] !== -100 ? 1 : 0;
         }
       }
     }
@@ -118,12 +110,12 @@ function matmul_reciprocal(packedA, packedB, classes, convert, reciprocal) {
       for (let jj = 0; jj < 1; jj++) {
         let c00 = 0;
         for (let k = 0; k < 2; k++) {
-          const a0 = packedA[k];
-          const b0 = packedB[k];
-          c00 = (c00 + Math.imul(a0, b0)) | 0;
+          const a = packedA[k];
+          const b = packedB[k];
+          c00 = (c00 + Math.imul(a, b)) | 0;
         }
-        tile[0] = c00;
-        const t = Math.fround(Math.fround(tile[0]));
+        cs[0] = c00;
+        const t = Math.fround(Math.fround(cs[0]));
         const t0 = 1 / t;
         for (let r = 0; r < 1; r++) {
           for (let s = 0; s < 1; s++) {
@@ -181,38 +173,32 @@ function reduceMax_equal(maximum, equal, reduceMax) {
 }
 
 // matmul_add
-function matmul_add(packedA, packedB, weight, reduceMax, bias, add) {
-  const tile = new Float32Array(4);
-  // pack the left operand
-  for (let p = 0; p < 1; p++) {
-    for (let s = 0; s < 2; s++) {
-      const atS = s * 12;
-      for (let k0 = 0; k0 < 12; k0++) {
-        packedA[s + k0 * 2] = reduceMax[atS + k0];
+function matmul_add(reduceMax, weight, bias, add, packedA, packedB) {
+  const cs = new Float32Array(4);
+  for (let ai = 0; ai < 1; ai++) {
+    for (let ar = 0; ar < 2; ar++) {
+      const atAr = ar * 12;
+      for (let ak0 = 0; ak0 < 12; ak0++) {
+        packedA[ar + ak0 * 2] = reduceMax[atAr + ak0];
       }
     }
   }
   for (let j = 0; j < 4; j += 4) {
-    // pack columns of the right operand
-    const quotient = Math.floor((-j + 1) / 2);
-    const pEnd = quotient + 2;
-    for (let p = 0; p < pEnd; p++) {
-      const atP = j + p * 2;
-      const atP0 = p * 24;
-      for (let s = 0; s < 2; s++) {
-        const i1 = atP + s;
+    for (let bjj = 0; bjj < 2; bjj++) {
+      const atJ = j + bjj * 2;
+      const atBjj = bjj * 24;
+      for (let bs = 0; bs < 2; bs++) {
+        const i1 = atJ + bs;
         const size = i1 * 12;
-        const atS0 = atP0 + s;
-        for (let k0 = 0; k0 < 12; k0++) {
-          packedB[atS0 + k0 * 2] = weight[size + k0];
+        const atBs = atBjj + bs;
+        for (let bk0 = 0; bk0 < 12; bk0++) {
+          packedB[atBs + bk0 * 2] = weight[size + bk0];
         }
       }
     }
-    const atJ = -j;
     for (let i = 0; i < 2; i += 2) {
-      const jjEnd = atJ + 4;
       const atI = i * 12;
-      for (let jj = 0; jj < jjEnd; jj += 2) {
+      for (let jj = 0; jj < 4; jj += 2) {
         let c00 = 0;
         let c01 = 0;
         let c10 = 0;
@@ -228,10 +214,10 @@ function matmul_add(packedA, packedB, weight, reduceMax, bias, add) {
           c10 += a1 * b0;
           c11 += a1 * b1;
         }
-        tile[0] = c00;
-        tile[1] = c01;
-        tile[2] = c10;
-        tile[3] = c11;
+        cs[0] = c00;
+        cs[1] = c01;
+        cs[2] = c10;
+        cs[3] = c11;
         const atJj0 = j + jj;
         for (let r = 0; r < 2; r++) {
           const i0 = i + r;
@@ -239,7 +225,7 @@ function matmul_add(packedA, packedB, weight, reduceMax, bias, add) {
           const size0 = i0 * 4;
           for (let s = 0; s < 2; s++) {
             const i1_0 = atJj0 + s;
-            add[size0 + i1_0] = tile[atR + s] + bias[i1_0];
+            add[size0 + i1_0] = cs[atR + s] + bias[i1_0];
           }
         }
       }
@@ -316,37 +302,31 @@ function reduceMax_add(add, classes, reciprocal, add2, convert, reduceSum) {
 }
 
 // matmul
-function matmul(packedA, packedB, weight, add, dotGeneral) {
-  const tile = new Float32Array(4);
-  // pack the left operand
-  for (let p = 0; p < 1; p++) {
-    for (let s = 0; s < 2; s++) {
-      const atS = s * 4;
-      for (let k0 = 0; k0 < 4; k0++) {
-        packedA[s + k0 * 2] = add[atS + k0];
+function matmul(add, weight, dotGeneral, packedA, packedB) {
+  const cs = new Float32Array(4);
+  for (let ai = 0; ai < 1; ai++) {
+    for (let ar = 0; ar < 2; ar++) {
+      const atAr = ar * 4;
+      for (let ak0 = 0; ak0 < 4; ak0++) {
+        packedA[ar + ak0 * 2] = add[atAr + ak0];
       }
     }
   }
   for (let j = 0; j < 12; j += 12) {
-    // pack columns of the right operand
-    const quotient = Math.floor((-j + 1) / 2);
-    const pEnd = quotient + 6;
-    for (let p = 0; p < pEnd; p++) {
-      const atP = j + p * 2;
-      const atP0 = p * 8;
-      for (let s = 0; s < 2; s++) {
-        const i1 = atP + s;
-        const atS0 = atP0 + s;
-        for (let k0 = 0; k0 < 4; k0++) {
-          packedB[atS0 + k0 * 2] = weight[i1 + k0 * 12];
+    for (let bjj = 0; bjj < 6; bjj++) {
+      const atJ = j + bjj * 2;
+      const atBjj = bjj * 8;
+      for (let bs = 0; bs < 2; bs++) {
+        const i1 = atJ + bs;
+        const atBs = atBjj + bs;
+        for (let bk0 = 0; bk0 < 4; bk0++) {
+          packedB[atBs + bk0 * 2] = weight[i1 + bk0 * 12];
         }
       }
     }
-    const atJ = -j;
     for (let i = 0; i < 2; i += 2) {
-      const jjEnd = atJ + 12;
       const atI = i * 4;
-      for (let jj = 0; jj < jjEnd; jj += 2) {
+      for (let jj = 0; jj < 12; jj += 2) {
         let c00 = 0;
         let c01 = 0;
         let c10 = 0;
@@ -362,10 +342,10 @@ function matmul(packedA, packedB, weight, add, dotGeneral) {
           c10 += a1 * b0;
           c11 += a1 * b1;
         }
-        tile[0] = c00;
-        tile[1] = c01;
-        tile[2] = c10;
-        tile[3] = c11;
+        cs[0] = c00;
+        cs[1] = c01;
+        cs[2] = c10;
+        cs[3] = c11;
         const atJj0 = j + jj;
         for (let r = 0; r < 2; r++) {
           const i0 = i + r;
@@ -373,7 +353,7 @@ function matmul(packedA, packedB, weight, add, dotGeneral) {
           const size = i0 * 12;
           for (let s = 0; s < 2; s++) {
             const i1_0 = atJj0 + s;
-            dotGeneral[size + i1_0] = tile[atR + s];
+            dotGeneral[size + i1_0] = cs[atR + s];
           }
         }
       }
@@ -421,62 +401,63 @@ function fold_select(equal, dotGeneral, maximum, select) {
 }
 
 // conv_sub
-function conv_sub(packedA, packedB, x, select, bias, weight) {
-  const tile = new Float32Array(6);
-  // pack the left operand
-  for (let p = 0; p < 1; p++) {
-    for (let s = 0; s < 3; s++) {
-      let side0 = 0;
-      const atS = s * 16;
-      for (let c = 0; c < 2; c++) {
-        const atS0 = atS + c * 48;
-        const atS1 = s + c * 48;
-        for (let t0 = 0; t0 < 4; t0++) {
-          const atT0 = atS0 + t0 * 4;
-          const atT0_0 = atS1 + t0 * 12;
-          for (let t1 = 0; t1 < 4; t1++) {
-            const selectAt = select[atT0 + t1];
-            packedA[atT0_0 + t1 * 3] = selectAt;
-            side0 += selectAt;
+function conv_sub(select, x, weight, bias, packedA, packedB) {
+  for (let i1 = 0; i1 < 3; i1++) {
+    let sum0 = 0;
+    const atI1 = i1 * 16;
+    for (let r0 = 0; r0 < 2; r0++) {
+      const atR0 = atI1 + r0 * 48;
+      for (let r3 = 0; r3 < 16; r3++) {
+        sum0 += select[atR0 + r3];
+      }
+    }
+    bias[i1] = bias[i1] - sum0 * 0.10000000149011612;
+  }
+  const cs = new Float32Array(6);
+  for (let ai = 0; ai < 1; ai++) {
+    for (let ar = 0; ar < 3; ar++) {
+      const atAr = ar * 16;
+      for (let ac = 0; ac < 2; ac++) {
+        const atAr0 = atAr + ac * 48;
+        const atAr1 = ar + ac * 48;
+        for (let at0 = 0; at0 < 4; at0++) {
+          const atAt0 = atAr0 + at0 * 4;
+          const atAt0_0 = atAr1 + at0 * 12;
+          for (let at1 = 0; at1 < 4; at1++) {
+            packedA[atAt0_0 + at1 * 3] = select[atAt0 + at1];
           }
         }
       }
-      bias[s] = bias[s] - side0 * 0.10000000149011612;
     }
   }
   for (let j = 0; j < 18; j += 18) {
-    // pack columns of the right operand
-    const quotient = Math.floor((-j + 1) / 2);
-    const pEnd = quotient + 9;
-    for (let p = 0; p < pEnd; p++) {
-      const atP = j + p * 2;
-      const atP0 = p * 64;
-      for (let s = 0; s < 2; s++) {
-        const quotient0 = ((atP + s) / 9) | 0;
-        const quotient1 = ((atP + s) / 3) | 0;
-        const remainder = quotient1 % 3;
-        const remainder0 = (atP + s) % 3;
-        const atS2 = quotient0 * 16 + remainder * 4 + remainder0;
-        const atS4 = atP0 + s;
-        for (let c = 0; c < 2; c++) {
-          const atS3 = atS2 + c * 32;
-          const atS5 = atS4 + c * 32;
-          for (let t0 = 0; t0 < 4; t0++) {
-            const atT0_1 = remainder + t0;
-            const atT0_2 = atS3 + t0 * 4;
-            const atT0_3 = atS5 + t0 * 8;
-            for (let t1 = 0; t1 < 4; t1++) {
-              packedB[atT0_3 + t1 * 2] = atT0_1 > 0 && atT0_1 <= 4 && remainder0 + t1 > 0 && remainder0 + t1 <= 4 ? x[atT0_2 + t1 - 5] : 0;
+    for (let bjj = 0; bjj < 9; bjj++) {
+      const atJ = j + bjj * 2;
+      const atBjj = bjj * 64;
+      for (let bs = 0; bs < 2; bs++) {
+        const quotient = ((atJ + bs) / 9) | 0;
+        const quotient0 = ((atJ + bs) / 3) | 0;
+        const remainder = quotient0 % 3;
+        const remainder0 = (atJ + bs) % 3;
+        const atJ1 = quotient * 16 + remainder * 4 + remainder0;
+        const atBs = atBjj + bs;
+        for (let bc = 0; bc < 2; bc++) {
+          const atJ2 = atJ1 + bc * 32;
+          const atBs0 = atBs + bc * 32;
+          for (let bt0 = 0; bt0 < 4; bt0++) {
+            const atJ0 = remainder + bt0;
+            const atJ3 = atJ2 + bt0 * 4;
+            const atBt0 = atBs0 + bt0 * 8;
+            for (let bt1 = 0; bt1 < 4; bt1++) {
+              packedB[atBt0 + bt1 * 2] = atJ0 > 0 && atJ0 <= 4 && remainder0 + bt1 > 0 && remainder0 + bt1 <= 4 ? x[atJ3 + bt1 - 5] : 0;
             }
           }
         }
       }
     }
-    const atJ = -j;
     for (let i = 0; i < 3; i += 3) {
-      const jjEnd = atJ + 18;
       const atI = i * 32;
-      for (let jj = 0; jj < jjEnd; jj += 2) {
+      for (let jj = 0; jj < 18; jj += 2) {
         let c00 = 0;
         let c01 = 0;
         let c10 = 0;
@@ -497,22 +478,22 @@ function conv_sub(packedA, packedB, x, select, bias, weight) {
           c20 += a2 * b0;
           c21 += a2 * b1;
         }
-        tile[0] = c00;
-        tile[1] = c01;
-        tile[2] = c10;
-        tile[3] = c11;
-        tile[4] = c20;
-        tile[5] = c21;
+        cs[0] = c00;
+        cs[1] = c01;
+        cs[2] = c10;
+        cs[3] = c11;
+        cs[4] = c20;
+        cs[5] = c21;
         const atJj0 = j + jj;
         for (let s = 0; s < 2; s++) {
-          const quotient2 = ((atJj0 + s) / 9) | 0;
-          const quotient3 = ((atJj0 + s) / 3) | 0;
-          const remainder1 = quotient3 % 3;
+          const quotient1 = ((atJj0 + s) / 9) | 0;
+          const quotient2 = ((atJj0 + s) / 3) | 0;
+          const remainder1 = quotient2 % 3;
           const remainder2 = (atJj0 + s) % 3;
-          const atS6 = atJj0 + s;
+          const atS = atJj0 + s;
           for (let r = 0; r < 3; r++) {
             const f = i + r;
-            weight[atS6 + f * 18] = weight[atS6 + f * 18] - tile[s + r * 2] * 0.10000000149011612;
+            weight[atS + f * 18] = weight[atS + f * 18] - cs[s + r * 2] * 0.10000000149011612;
           }
         }
       }
@@ -521,40 +502,36 @@ function conv_sub(packedA, packedB, x, select, bias, weight) {
 }
 
 // matmul_sub
-function matmul_sub(packedA, packedB, reduceMax, add, bias, weight) {
-  const tile = new Float32Array(8);
-  // pack the left operand
-  for (let p = 0; p < 1; p++) {
-    for (let s = 0; s < 4; s++) {
-      let side0 = 0;
-      for (let k0 = 0; k0 < 2; k0++) {
-        const addAt = add[s + k0 * 4];
-        packedA[s + k0 * 4] = addAt;
-        side0 += addAt;
+function matmul_sub(add, reduceMax, weight, bias, packedA, packedB) {
+  for (let i1 = 0; i1 < 4; i1++) {
+    let sum0 = 0;
+    sum0 += add[i1];
+    sum0 += add[i1 + 4];
+    bias[i1] = bias[i1] - sum0 * 0.10000000149011612;
+  }
+  const cs = new Float32Array(8);
+  for (let ai = 0; ai < 1; ai++) {
+    for (let ar = 0; ar < 4; ar++) {
+      for (let ak0 = 0; ak0 < 2; ak0++) {
+        packedA[ar + ak0 * 4] = add[ar + ak0 * 4];
       }
-      bias[s] = bias[s] - side0 * 0.10000000149011612;
     }
   }
   for (let j = 0; j < 12; j += 12) {
-    // pack columns of the right operand
-    const quotient = Math.floor((-j + 1) / 2);
-    const pEnd = quotient + 6;
-    for (let p = 0; p < pEnd; p++) {
-      const atP = j + p * 2;
-      const atP0 = p * 4;
-      for (let s = 0; s < 2; s++) {
-        const i1 = atP + s;
-        const atS = atP0 + s;
-        for (let k0 = 0; k0 < 2; k0++) {
-          packedB[atS + k0 * 2] = reduceMax[i1 + k0 * 12];
+    for (let bjj = 0; bjj < 6; bjj++) {
+      const atJ = j + bjj * 2;
+      const atBjj = bjj * 4;
+      for (let bs = 0; bs < 2; bs++) {
+        const i1_0 = atJ + bs;
+        const atBs = atBjj + bs;
+        for (let bk0 = 0; bk0 < 2; bk0++) {
+          packedB[atBs + bk0 * 2] = reduceMax[i1_0 + bk0 * 12];
         }
       }
     }
-    const atJ = -j;
     for (let i = 0; i < 4; i += 4) {
-      const jjEnd = atJ + 12;
       const atI = i * 2;
-      for (let jj = 0; jj < jjEnd; jj += 2) {
+      for (let jj = 0; jj < 12; jj += 2) {
         let c00 = 0;
         let c01 = 0;
         let c10 = 0;
@@ -580,22 +557,22 @@ function matmul_sub(packedA, packedB, reduceMax, add, bias, weight) {
           c30 += a3 * b0;
           c31 += a3 * b1;
         }
-        tile[0] = c00;
-        tile[1] = c01;
-        tile[2] = c10;
-        tile[3] = c11;
-        tile[4] = c20;
-        tile[5] = c21;
-        tile[6] = c30;
-        tile[7] = c31;
+        cs[0] = c00;
+        cs[1] = c01;
+        cs[2] = c10;
+        cs[3] = c11;
+        cs[4] = c20;
+        cs[5] = c21;
+        cs[6] = c30;
+        cs[7] = c31;
         const atJj0 = j + jj;
         for (let r = 0; r < 4; r++) {
           const i0 = i + r;
           const size = i0 * 12;
           const atR = r * 2;
           for (let s = 0; s < 2; s++) {
-            const i1_0 = atJj0 + s;
-            weight[size + i1_0] = weight[size + i1_0] - tile[atR + s] * 0.10000000149011612;
+            const i1_1 = atJj0 + s;
+            weight[size + i1_1] = weight[size + i1_1] - cs[atR + s] * 0.10000000149011612;
           }
         }
       }

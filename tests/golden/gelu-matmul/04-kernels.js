@@ -1,5 +1,5 @@
 // matmul_mul
-function matmul_mul(packedA, packedB, w, x, b, mul) {
+function matmul_mul(x, w, b, mul, packedA, packedB) {
   const powerOfTwo = new Float32Array(1);
   const powerBits = new Int32Array(powerOfTwo.buffer);
   function fastExp(x) {
@@ -24,40 +24,34 @@ function matmul_mul(packedA, packedB, w, x, b, mul) {
     const y = 1 - fastExp(-a * a) * q;
     return x < 0 ? -y : y;
   }
-  const tile = new Float32Array(8);
-  // pack the left operand
-  for (let p = 0; p < 2; p++) {
-    const atP = p * 4;
-    const atP0 = p * 64;
-    for (let s = 0; s < 4; s++) {
-      const i0 = atP + s;
+  const cs = new Float32Array(8);
+  for (let ai = 0; ai < 2; ai++) {
+    const atAi = ai * 4;
+    const atAi0 = ai * 64;
+    for (let ar = 0; ar < 4; ar++) {
+      const i0 = atAi + ar;
       const size = i0 * 16;
-      const atS = atP0 + s;
-      for (let k0 = 0; k0 < 16; k0++) {
-        packedA[atS + k0 * 4] = x[size + k0];
+      const atAr = atAi0 + ar;
+      for (let ak0 = 0; ak0 < 16; ak0++) {
+        packedA[atAr + ak0 * 4] = x[size + ak0];
       }
     }
   }
   for (let j = 0; j < 12; j += 12) {
-    // pack columns of the right operand
-    const quotient = Math.floor((-j + 1) / 2);
-    const pEnd = quotient + 6;
-    for (let p = 0; p < pEnd; p++) {
-      const atP1 = j + p * 2;
-      const atP2 = p * 32;
-      for (let s = 0; s < 2; s++) {
-        const i1 = atP1 + s;
-        const atS0 = atP2 + s;
-        for (let k0 = 0; k0 < 16; k0++) {
-          packedB[atS0 + k0 * 2] = w[i1 + k0 * 12];
+    for (let bjj = 0; bjj < 6; bjj++) {
+      const atJ = j + bjj * 2;
+      const atBjj = bjj * 32;
+      for (let bs = 0; bs < 2; bs++) {
+        const i1 = atJ + bs;
+        const atBs = atBjj + bs;
+        for (let bk0 = 0; bk0 < 16; bk0++) {
+          packedB[atBs + bk0 * 2] = w[i1 + bk0 * 12];
         }
       }
     }
-    const atJ = -j;
     for (let i = 0; i < 8; i += 4) {
-      const jjEnd = atJ + 12;
       const atI = i * 16;
-      for (let jj = 0; jj < jjEnd; jj += 2) {
+      for (let jj = 0; jj < 12; jj += 2) {
         let c00 = 0;
         let c01 = 0;
         let c10 = 0;
@@ -83,14 +77,14 @@ function matmul_mul(packedA, packedB, w, x, b, mul) {
           c30 += a3 * b0;
           c31 += a3 * b1;
         }
-        tile[0] = c00;
-        tile[1] = c01;
-        tile[2] = c10;
-        tile[3] = c11;
-        tile[4] = c20;
-        tile[5] = c21;
-        tile[6] = c30;
-        tile[7] = c31;
+        cs[0] = c00;
+        cs[1] = c01;
+        cs[2] = c10;
+        cs[3] = c11;
+        cs[4] = c20;
+        cs[5] = c21;
+        cs[6] = c30;
+        cs[7] = c31;
         const atJj0 = j + jj;
         for (let r = 0; r < 4; r++) {
           const i0_0 = i + r;
@@ -98,7 +92,7 @@ function matmul_mul(packedA, packedB, w, x, b, mul) {
           const size0 = i0_0 * 12;
           for (let s = 0; s < 2; s++) {
             const i1_0 = atJj0 + s;
-            const t = tile[atR + s] + b[i1_0];
+            const t = cs[atR + s] + b[i1_0];
             mul[size0 + i1_0] = t * ((fastErf(t * 0.7071067690849304) + 1) * 0.5);
           }
         }

@@ -1,20 +1,18 @@
 // matmul_reciprocal
-function matmul_reciprocal(packedA, packedB, classes, convert, reciprocal) {
-  const tile = new Int32Array(1);
-  // pack the left operand
-  for (let p = 0; p < 1; p++) {
-    for (let s = 0; s < 1; s++) {
-      for (let k0 = 0; k0 < 5; k0++) {
-        packedA[k0] = classes[k0] !== -100 ? 1 : 0;
+function matmul_reciprocal(classes, convert, reciprocal, packedA, packedB) {
+  const cs = new Int32Array(1);
+  for (let ai = 0; ai < 1; ai++) {
+    for (let ar = 0; ar < 1; ar++) {
+      for (let ak0 = 0; ak0 < 5; ak0++) {
+        packedA[ak0] = classes[ak0] !== -100 ? 1 : 0;
       }
     }
   }
   for (let j = 0; j < 1; j++) {
-    // pack columns of the right operand
-    for (let p = 0; p < 1; p++) {
-      for (let s = 0; s < 1; s++) {
-        for (let k0 = 0; k0 < 5; k0++) {
-          packedB[k0] = classes[k0] !== -100 ? 1 : 0;
+    for (let bjj = 0; bjj < 1; bjj++) {
+      for (let bs = 0; bs < 1; bs++) {
+        for (let bk0 = 0; bk0 < 5; bk0++) {
+          packedB[bk0] = classes[bk0] !== -100 ? 1 : 0;
         }
       }
     }
@@ -22,12 +20,12 @@ function matmul_reciprocal(packedA, packedB, classes, convert, reciprocal) {
       for (let jj = 0; jj < 1; jj++) {
         let c00 = 0;
         for (let k = 0; k < 5; k++) {
-          const a0 = packedA[k];
-          const b0 = packedB[k];
-          c00 = (c00 + Math.imul(a0, b0)) | 0;
+          const a = packedA[k];
+          const b = packedB[k];
+          c00 = (c00 + Math.imul(a, b)) | 0;
         }
-        tile[0] = c00;
-        const t = Math.fround(Math.fround(tile[0]));
+        cs[0] = c00;
+        const t = Math.fround(Math.fround(cs[0]));
         const t0 = 1 / t;
         for (let r = 0; r < 1; r++) {
           for (let s = 0; s < 1; s++) {
@@ -41,44 +39,38 @@ function matmul_reciprocal(packedA, packedB, classes, convert, reciprocal) {
 }
 
 // matmul_maximum
-function matmul_maximum(packedA, packedB, weight, x, bias, maximum) {
-  const tile = new Float32Array(8);
-  // pack the left operand
-  for (let p = 0; p < 2; p++) {
-    const atP = p * 4;
-    const atP0 = p * 24;
-    for (let s = 0; s < 4; s++) {
-      const i0 = atP + s;
-      const atS = atP + s;
+function matmul_maximum(x, weight, bias, maximum, packedA, packedB) {
+  const cs = new Float32Array(8);
+  for (let ai = 0; ai < 2; ai++) {
+    const atAi = ai * 4;
+    const atAi0 = ai * 24;
+    for (let ar = 0; ar < 4; ar++) {
+      const i0 = atAi + ar;
+      const atAr = atAi + ar;
       const size = i0 * 6;
-      const atS0 = atP0 + s;
-      for (let k0 = 0; k0 < 6; k0++) {
-        packedA[atS0 + k0 * 4] = atS <= 4 ? x[size + k0] : 0;
+      const atAr0 = atAi0 + ar;
+      for (let ak0 = 0; ak0 < 6; ak0++) {
+        packedA[atAr0 + ak0 * 4] = atAr <= 4 ? x[size + ak0] : 0;
       }
     }
   }
   for (let j = 0; j < 8; j += 8) {
-    // pack columns of the right operand
-    const quotient = Math.floor((-j + 1) / 2);
-    const pEnd = quotient + 4;
-    for (let p = 0; p < pEnd; p++) {
-      const atP1 = j + p * 2;
-      const atP2 = p * 12;
-      for (let s = 0; s < 2; s++) {
-        const i1 = atP1 + s;
+    for (let bjj = 0; bjj < 4; bjj++) {
+      const atJ = j + bjj * 2;
+      const atBjj = bjj * 12;
+      for (let bs = 0; bs < 2; bs++) {
+        const i1 = atJ + bs;
         const size0 = i1 * 6;
-        const atS1 = atP2 + s;
-        for (let k0 = 0; k0 < 6; k0++) {
-          packedB[atS1 + k0 * 2] = weight[size0 + k0];
+        const atBs = atBjj + bs;
+        for (let bk0 = 0; bk0 < 6; bk0++) {
+          packedB[atBs + bk0 * 2] = weight[size0 + bk0];
         }
       }
     }
-    const atJ = -j;
     for (let i = 0; i < 5; i += 4) {
-      const jjEnd = atJ + 8;
       const atI = i * 6;
       const least = Math.min(4, -i + 5);
-      for (let jj = 0; jj < jjEnd; jj += 2) {
+      for (let jj = 0; jj < 8; jj += 2) {
         let c00 = 0;
         let c01 = 0;
         let c10 = 0;
@@ -104,14 +96,14 @@ function matmul_maximum(packedA, packedB, weight, x, bias, maximum) {
           c30 += a3 * b0;
           c31 += a3 * b1;
         }
-        tile[0] = c00;
-        tile[1] = c01;
-        tile[2] = c10;
-        tile[3] = c11;
-        tile[4] = c20;
-        tile[5] = c21;
-        tile[6] = c30;
-        tile[7] = c31;
+        cs[0] = c00;
+        cs[1] = c01;
+        cs[2] = c10;
+        cs[3] = c11;
+        cs[4] = c20;
+        cs[5] = c21;
+        cs[6] = c30;
+        cs[7] = c31;
         const atJj0 = j + jj;
         for (let r = 0; r < least; r++) {
           const i0_0 = i + r;
@@ -119,7 +111,7 @@ function matmul_maximum(packedA, packedB, weight, x, bias, maximum) {
           const size1 = i0_0 * 8;
           for (let s = 0; s < 2; s++) {
             const i1_0 = atJj0 + s;
-            maximum[size1 + i1_0] = Math.max(tile[atR + s] + bias[i1_0], 0);
+            maximum[size1 + i1_0] = Math.max(cs[atR + s] + bias[i1_0], 0);
           }
         }
       }
@@ -128,44 +120,38 @@ function matmul_maximum(packedA, packedB, weight, x, bias, maximum) {
 }
 
 // matmul_add
-function matmul_add(packedA, packedB, weight, maximum, bias, add) {
-  const tile = new Float32Array(8);
-  // pack the left operand
-  for (let p = 0; p < 2; p++) {
-    const atP = p * 4;
-    const atP0 = p * 32;
-    for (let s = 0; s < 4; s++) {
-      const i0 = atP + s;
-      const atS = atP + s;
+function matmul_add(maximum, weight, bias, add, packedA, packedB) {
+  const cs = new Float32Array(8);
+  for (let ai = 0; ai < 2; ai++) {
+    const atAi = ai * 4;
+    const atAi0 = ai * 32;
+    for (let ar = 0; ar < 4; ar++) {
+      const i0 = atAi + ar;
+      const atAr = atAi + ar;
       const size = i0 * 8;
-      const atS0 = atP0 + s;
-      for (let k0 = 0; k0 < 8; k0++) {
-        packedA[atS0 + k0 * 4] = atS <= 4 ? maximum[size + k0] : 0;
+      const atAr0 = atAi0 + ar;
+      for (let ak0 = 0; ak0 < 8; ak0++) {
+        packedA[atAr0 + ak0 * 4] = atAr <= 4 ? maximum[size + ak0] : 0;
       }
     }
   }
   for (let j = 0; j < 4; j += 4) {
-    // pack columns of the right operand
-    const quotient = Math.floor((-j + 1) / 2);
-    const pEnd = quotient + 2;
-    for (let p = 0; p < pEnd; p++) {
-      const atP1 = j + p * 2;
-      const atP2 = p * 16;
-      for (let s = 0; s < 2; s++) {
-        const i1 = atP1 + s;
+    for (let bjj = 0; bjj < 2; bjj++) {
+      const atJ = j + bjj * 2;
+      const atBjj = bjj * 16;
+      for (let bs = 0; bs < 2; bs++) {
+        const i1 = atJ + bs;
         const size0 = i1 * 8;
-        const atS1 = atP2 + s;
-        for (let k0 = 0; k0 < 8; k0++) {
-          packedB[atS1 + k0 * 2] = weight[size0 + k0];
+        const atBs = atBjj + bs;
+        for (let bk0 = 0; bk0 < 8; bk0++) {
+          packedB[atBs + bk0 * 2] = weight[size0 + bk0];
         }
       }
     }
-    const atJ = -j;
     for (let i = 0; i < 5; i += 4) {
-      const jjEnd = atJ + 4;
       const atI = i * 8;
       const least = Math.min(4, -i + 5);
-      for (let jj = 0; jj < jjEnd; jj += 2) {
+      for (let jj = 0; jj < 4; jj += 2) {
         let c00 = 0;
         let c01 = 0;
         let c10 = 0;
@@ -191,14 +177,14 @@ function matmul_add(packedA, packedB, weight, maximum, bias, add) {
           c30 += a3 * b0;
           c31 += a3 * b1;
         }
-        tile[0] = c00;
-        tile[1] = c01;
-        tile[2] = c10;
-        tile[3] = c11;
-        tile[4] = c20;
-        tile[5] = c21;
-        tile[6] = c30;
-        tile[7] = c31;
+        cs[0] = c00;
+        cs[1] = c01;
+        cs[2] = c10;
+        cs[3] = c11;
+        cs[4] = c20;
+        cs[5] = c21;
+        cs[6] = c30;
+        cs[7] = c31;
         const atJj0 = j + jj;
         for (let r = 0; r < least; r++) {
           const i0_0 = i + r;
@@ -206,7 +192,7 @@ function matmul_add(packedA, packedB, weight, maximum, bias, add) {
           const size1 = i0_0 * 4;
           for (let s = 0; s < 2; s++) {
             const i1_0 = atJj0 + s;
-            add[size1 + i1_0] = tile[atR + s] + bias[i1_0];
+            add[size1 + i1_0] = cs[atR + s] + bias[i1_0];
           }
         }
       }
@@ -283,43 +269,37 @@ function reduceMax_add(add, classes, reciprocal, add2, convert, reduceSum) {
 }
 
 // matmul_select
-function matmul_select(packedA, packedB, weight, add, maximum, select) {
-  const tile = new Float32Array(8);
-  // pack the left operand
-  for (let p = 0; p < 2; p++) {
-    const atP = p * 4;
-    const atP0 = p * 16;
-    for (let s = 0; s < 4; s++) {
-      const i0 = atP + s;
-      const atS = atP + s;
+function matmul_select(add, weight, maximum, select, packedA, packedB) {
+  const cs = new Float32Array(8);
+  for (let ai = 0; ai < 2; ai++) {
+    const atAi = ai * 4;
+    const atAi0 = ai * 16;
+    for (let ar = 0; ar < 4; ar++) {
+      const i0 = atAi + ar;
+      const atAr = atAi + ar;
       const size = i0 * 4;
-      const atS0 = atP0 + s;
-      for (let k0 = 0; k0 < 4; k0++) {
-        packedA[atS0 + k0 * 4] = atS <= 4 ? add[size + k0] : 0;
+      const atAr0 = atAi0 + ar;
+      for (let ak0 = 0; ak0 < 4; ak0++) {
+        packedA[atAr0 + ak0 * 4] = atAr <= 4 ? add[size + ak0] : 0;
       }
     }
   }
   for (let j = 0; j < 8; j += 8) {
-    // pack columns of the right operand
-    const quotient = Math.floor((-j + 1) / 2);
-    const pEnd = quotient + 4;
-    for (let p = 0; p < pEnd; p++) {
-      const atP1 = j + p * 2;
-      const atP2 = p * 8;
-      for (let s = 0; s < 2; s++) {
-        const i1 = atP1 + s;
-        const atS1 = atP2 + s;
-        for (let k0 = 0; k0 < 4; k0++) {
-          packedB[atS1 + k0 * 2] = weight[i1 + k0 * 8];
+    for (let bjj = 0; bjj < 4; bjj++) {
+      const atJ = j + bjj * 2;
+      const atBjj = bjj * 8;
+      for (let bs = 0; bs < 2; bs++) {
+        const i1 = atJ + bs;
+        const atBs = atBjj + bs;
+        for (let bk0 = 0; bk0 < 4; bk0++) {
+          packedB[atBs + bk0 * 2] = weight[i1 + bk0 * 8];
         }
       }
     }
-    const atJ = -j;
     for (let i = 0; i < 5; i += 4) {
-      const jjEnd = atJ + 8;
       const atI = i * 4;
       const least = Math.min(4, -i + 5);
-      for (let jj = 0; jj < jjEnd; jj += 2) {
+      for (let jj = 0; jj < 8; jj += 2) {
         let c00 = 0;
         let c01 = 0;
         let c10 = 0;
@@ -345,14 +325,14 @@ function matmul_select(packedA, packedB, weight, add, maximum, select) {
           c30 += a3 * b0;
           c31 += a3 * b1;
         }
-        tile[0] = c00;
-        tile[1] = c01;
-        tile[2] = c10;
-        tile[3] = c11;
-        tile[4] = c20;
-        tile[5] = c21;
-        tile[6] = c30;
-        tile[7] = c31;
+        cs[0] = c00;
+        cs[1] = c01;
+        cs[2] = c10;
+        cs[3] = c11;
+        cs[4] = c20;
+        cs[5] = c21;
+        cs[6] = c30;
+        cs[7] = c31;
         const atJj0 = j + jj;
         for (let r = 0; r < least; r++) {
           const i0_0 = i + r;
@@ -360,7 +340,7 @@ function matmul_select(packedA, packedB, weight, add, maximum, select) {
           const atR = r * 2;
           for (let s = 0; s < 2; s++) {
             const i1_0 = atJj0 + s;
-            select[size0 + i1_0] = 0 < maximum[size0 + i1_0] ? tile[atR + s] : 0;
+            select[size0 + i1_0] = 0 < maximum[size0 + i1_0] ? cs[atR + s] : 0;
           }
         }
       }
@@ -369,44 +349,43 @@ function matmul_select(packedA, packedB, weight, add, maximum, select) {
 }
 
 // matmul_sub
-function matmul_sub(packedA, packedB, x, select, bias, weight) {
-  const tile = new Float32Array(8);
-  // pack the left operand
-  for (let p = 0; p < 2; p++) {
-    const atP = p * 4;
-    const atP0 = p * 20;
-    for (let s = 0; s < 4; s++) {
-      let side0 = 0;
-      const i0 = atP + s;
-      const atS = atP0 + s;
-      for (let k0 = 0; k0 < 5; k0++) {
-        const selectAt = select[i0 + k0 * 8];
-        packedA[atS + k0 * 4] = selectAt;
-        side0 += selectAt;
+function matmul_sub(select, x, weight, bias, packedA, packedB) {
+  for (let i1 = 0; i1 < 8; i1++) {
+    let sum0 = 0;
+    sum0 += select[i1];
+    sum0 += select[i1 + 8];
+    sum0 += select[i1 + 16];
+    sum0 += select[i1 + 24];
+    sum0 += select[i1 + 32];
+    bias[i1] = bias[i1] - sum0 * 0.10000000149011612;
+  }
+  const cs = new Float32Array(8);
+  for (let ai = 0; ai < 2; ai++) {
+    const atAi = ai * 4;
+    const atAi0 = ai * 20;
+    for (let ar = 0; ar < 4; ar++) {
+      const i0 = atAi + ar;
+      const atAr = atAi0 + ar;
+      for (let ak0 = 0; ak0 < 5; ak0++) {
+        packedA[atAr + ak0 * 4] = select[i0 + ak0 * 8];
       }
-      bias[i0] = bias[i0] - side0 * 0.10000000149011612;
     }
   }
   for (let j = 0; j < 6; j += 6) {
-    // pack columns of the right operand
-    const quotient = Math.floor((-j + 1) / 2);
-    const pEnd = quotient + 3;
-    for (let p = 0; p < pEnd; p++) {
-      const atP1 = j + p * 2;
-      const atP2 = p * 10;
-      for (let s = 0; s < 2; s++) {
-        const i1 = atP1 + s;
-        const atS0 = atP2 + s;
-        for (let k0 = 0; k0 < 5; k0++) {
-          packedB[atS0 + k0 * 2] = x[i1 + k0 * 6];
+    for (let bjj = 0; bjj < 3; bjj++) {
+      const atJ = j + bjj * 2;
+      const atBjj = bjj * 10;
+      for (let bs = 0; bs < 2; bs++) {
+        const i1_0 = atJ + bs;
+        const atBs = atBjj + bs;
+        for (let bk0 = 0; bk0 < 5; bk0++) {
+          packedB[atBs + bk0 * 2] = x[i1_0 + bk0 * 6];
         }
       }
     }
-    const atJ = -j;
     for (let i = 0; i < 8; i += 4) {
-      const jjEnd = atJ + 6;
       const atI = i * 5;
-      for (let jj = 0; jj < jjEnd; jj += 2) {
+      for (let jj = 0; jj < 6; jj += 2) {
         let c00 = 0;
         let c01 = 0;
         let c10 = 0;
@@ -432,22 +411,22 @@ function matmul_sub(packedA, packedB, x, select, bias, weight) {
           c30 += a3 * b0;
           c31 += a3 * b1;
         }
-        tile[0] = c00;
-        tile[1] = c01;
-        tile[2] = c10;
-        tile[3] = c11;
-        tile[4] = c20;
-        tile[5] = c21;
-        tile[6] = c30;
-        tile[7] = c31;
+        cs[0] = c00;
+        cs[1] = c01;
+        cs[2] = c10;
+        cs[3] = c11;
+        cs[4] = c20;
+        cs[5] = c21;
+        cs[6] = c30;
+        cs[7] = c31;
         const atJj0 = j + jj;
         for (let r = 0; r < 4; r++) {
           const i0_0 = i + r;
           const size = i0_0 * 6;
           const atR = r * 2;
           for (let s = 0; s < 2; s++) {
-            const i1_0 = atJj0 + s;
-            weight[size + i1_0] = weight[size + i1_0] - tile[atR + s] * 0.10000000149011612;
+            const i1_1 = atJj0 + s;
+            weight[size + i1_1] = weight[size + i1_1] - cs[atR + s] * 0.10000000149011612;
           }
         }
       }
@@ -456,40 +435,39 @@ function matmul_sub(packedA, packedB, x, select, bias, weight) {
 }
 
 // matmul_sub2
-function matmul_sub2(packedA, packedB, maximum, add, bias, weight) {
-  const tile = new Float32Array(8);
-  // pack the left operand
-  for (let p = 0; p < 1; p++) {
-    for (let s = 0; s < 4; s++) {
-      let side0 = 0;
-      for (let k0 = 0; k0 < 5; k0++) {
-        const addAt = add[s + k0 * 4];
-        packedA[s + k0 * 4] = addAt;
-        side0 += addAt;
+function matmul_sub2(add, maximum, weight, bias, packedA, packedB) {
+  for (let i1 = 0; i1 < 4; i1++) {
+    let sum0 = 0;
+    sum0 += add[i1];
+    sum0 += add[i1 + 4];
+    sum0 += add[i1 + 8];
+    sum0 += add[i1 + 12];
+    sum0 += add[i1 + 16];
+    bias[i1] = bias[i1] - sum0 * 0.10000000149011612;
+  }
+  const cs = new Float32Array(8);
+  for (let ai = 0; ai < 1; ai++) {
+    for (let ar = 0; ar < 4; ar++) {
+      for (let ak0 = 0; ak0 < 5; ak0++) {
+        packedA[ar + ak0 * 4] = add[ar + ak0 * 4];
       }
-      bias[s] = bias[s] - side0 * 0.10000000149011612;
     }
   }
   for (let j = 0; j < 8; j += 8) {
-    // pack columns of the right operand
-    const quotient = Math.floor((-j + 1) / 2);
-    const pEnd = quotient + 4;
-    for (let p = 0; p < pEnd; p++) {
-      const atP = j + p * 2;
-      const atP0 = p * 10;
-      for (let s = 0; s < 2; s++) {
-        const i1 = atP + s;
-        const atS = atP0 + s;
-        for (let k0 = 0; k0 < 5; k0++) {
-          packedB[atS + k0 * 2] = maximum[i1 + k0 * 8];
+    for (let bjj = 0; bjj < 4; bjj++) {
+      const atJ = j + bjj * 2;
+      const atBjj = bjj * 10;
+      for (let bs = 0; bs < 2; bs++) {
+        const i1_0 = atJ + bs;
+        const atBs = atBjj + bs;
+        for (let bk0 = 0; bk0 < 5; bk0++) {
+          packedB[atBs + bk0 * 2] = maximum[i1_0 + bk0 * 8];
         }
       }
     }
-    const atJ = -j;
     for (let i = 0; i < 4; i += 4) {
-      const jjEnd = atJ + 8;
       const atI = i * 5;
-      for (let jj = 0; jj < jjEnd; jj += 2) {
+      for (let jj = 0; jj < 8; jj += 2) {
         let c00 = 0;
         let c01 = 0;
         let c10 = 0;
@@ -515,22 +493,22 @@ function matmul_sub2(packedA, packedB, maximum, add, bias, weight) {
           c30 += a3 * b0;
           c31 += a3 * b1;
         }
-        tile[0] = c00;
-        tile[1] = c01;
-        tile[2] = c10;
-        tile[3] = c11;
-        tile[4] = c20;
-        tile[5] = c21;
-        tile[6] = c30;
-        tile[7] = c31;
+        cs[0] = c00;
+        cs[1] = c01;
+        cs[2] = c10;
+        cs[3] = c11;
+        cs[4] = c20;
+        cs[5] = c21;
+        cs[6] = c30;
+        cs[7] = c31;
         const atJj0 = j + jj;
         for (let r = 0; r < 4; r++) {
           const i0 = i + r;
           const size = i0 * 8;
           const atR = r * 2;
           for (let s = 0; s < 2; s++) {
-            const i1_0 = atJj0 + s;
-            weight[size + i1_0] = weight[size + i1_0] - tile[atR + s] * 0.10000000149011612;
+            const i1_1 = atJj0 + s;
+            weight[size + i1_1] = weight[size + i1_1] - cs[atR + s] * 0.10000000149011612;
           }
         }
       }

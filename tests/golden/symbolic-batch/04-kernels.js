@@ -1,37 +1,28 @@
 // matmul_add
-function matmul_add(packedA, packedB, w, x, b, add, N) {
-  const tile = new Float32Array(8);
+function matmul_add(x, w, b, add, packedB, packedA, N) {
+  const cs = new Float32Array(8);
   for (let j = 0; j < 4; j += 4) {
-    // pack columns of the right operand
-    const quotient = Math.floor((-j + 1) / 2);
-    const pEnd = quotient + 2;
-    for (let p = 0; p < pEnd; p++) {
-      const atP = j + p * 2;
-      const atP0 = p * 12;
-      for (let s = 0; s < 2; s++) {
-        const i1 = atP + s;
-        const atS = atP0 + s;
-        for (let k0 = 0; k0 < 6; k0++) {
-          packedB[atS + k0 * 2] = w[i1 + k0 * 4];
+    for (let bjj = 0; bjj < 2; bjj++) {
+      const atJ = j + bjj * 2;
+      const atBjj = bjj * 12;
+      for (let bs = 0; bs < 2; bs++) {
+        const i1 = atJ + bs;
+        const atBs = atBjj + bs;
+        for (let bk0 = 0; bk0 < 6; bk0++) {
+          packedB[atBs + bk0 * 2] = w[i1 + bk0 * 4];
         }
       }
     }
-    const atJ = -j;
     for (let i = 0; i < N; i += 4) {
       const least = Math.min(4, N - i);
-      const quotient0 = Math.floor((least + 3) / 4);
-      for (let p = 0; p < quotient0; p++) {
-        for (let s = 0; s < 4; s++) {
-          const i0 = i + s;
-          const atS0 = i + s;
-          const size = i0 * 6;
-          for (let k0 = 0; k0 < 6; k0++) {
-            packedA[s + k0 * 4] = atS0 < N ? x[size + k0] : 0;
-          }
+      for (let ar = 0; ar < least; ar++) {
+        const i0 = i + ar;
+        const size = i0 * 6;
+        for (let ak0 = 0; ak0 < 6; ak0++) {
+          packedA[ar + ak0 * 4] = x[size + ak0];
         }
       }
-      const jjEnd = atJ + 4;
-      for (let jj = 0; jj < jjEnd; jj += 2) {
+      for (let jj = 0; jj < 4; jj += 2) {
         let c00 = 0;
         let c01 = 0;
         let c10 = 0;
@@ -57,14 +48,14 @@ function matmul_add(packedA, packedB, w, x, b, add, N) {
           c30 += a3 * b0;
           c31 += a3 * b1;
         }
-        tile[0] = c00;
-        tile[1] = c01;
-        tile[2] = c10;
-        tile[3] = c11;
-        tile[4] = c20;
-        tile[5] = c21;
-        tile[6] = c30;
-        tile[7] = c31;
+        cs[0] = c00;
+        cs[1] = c01;
+        cs[2] = c10;
+        cs[3] = c11;
+        cs[4] = c20;
+        cs[5] = c21;
+        cs[6] = c30;
+        cs[7] = c31;
         const atJj0 = j + jj;
         for (let r = 0; r < least; r++) {
           const i0_0 = i + r;
@@ -72,7 +63,7 @@ function matmul_add(packedA, packedB, w, x, b, add, N) {
           const size0 = i0_0 * 4;
           for (let s = 0; s < 2; s++) {
             const i1_0 = atJj0 + s;
-            add[size0 + i1_0] = tile[atR + s] + b[i1_0];
+            add[size0 + i1_0] = cs[atR + s] + b[i1_0];
           }
         }
       }

@@ -27,7 +27,8 @@ import type { Rename } from "../../kernel/map.ts";
 import { indexName } from "../../kernel/names.ts";
 import { type LoweringContext, openBlock } from "../../lower/context.ts";
 import { decode, nest, renamed, totalOf } from "../../lower/loops.ts";
-import { choose, inDtype, sumDtype, type Values } from "../../lower/value.ts";
+import { elementOf } from "../../lower/naive.ts";
+import { inDtype, sumDtype, type Values } from "../../lower/value.ts";
 import { isAffine } from "./affine.ts";
 
 export interface Operand {
@@ -47,11 +48,7 @@ export function operandsOf(context: LoweringContext): { a: Operand; b: Operand }
 }
 
 const plain = (o: ContractionOperand): Operand => ({
-  value(block, rename) {
-    const guard = o.when.map((w) => ({ ...w, value: renamed([w.value], rename)[0]! }));
-    const value = block.at(o.operand, renamed(o.coords, rename), guard);
-    return inDtype(choose(guard, value, constant(value.dtype, 0)), sumDtype(value.dtype));
-  },
+  value: (block, rename) => inDtype(elementOf(block, o, rename), sumDtype(o.operand.dtype)),
   before: [],
 });
 

@@ -16,8 +16,9 @@ import { call, constant, load, ref } from "../../kernel/expr.ts";
 import type { Expr, Stmt } from "../../kernel/kernel.ts";
 import type { Rename } from "../../kernel/map.ts";
 import { substituteIn } from "../../kernel/map.ts";
-import { type LoweringContext, openBlock, storeMembers } from "../../lower/context.ts";
+import type { LoweringContext } from "../../lower/context.ts";
 import { nest } from "../../lower/loops.ts";
+import { epilogueOf } from "../../lower/naive.ts";
 import { addToElement, type Blocks, byBlocks } from "../compensate.ts";
 import { lanes } from "./pack.ts";
 
@@ -133,13 +134,8 @@ const made = new WeakMap<LoweringContext, readonly Stmt[]>();
 
 /** The same under the group's own variables. */
 function ownResults(context: LoweringContext): readonly Stmt[] {
-  const known = made.get(context);
-  if (known) return known;
-  const { group } = context;
-  const anchor = group.anchor!;
-  const block = openBlock(context);
-  block.bind(anchor, ref("product", anchor.dtype));
-  storeMembers(context, block, new Map());
-  made.set(context, block.body);
-  return block.body;
+  const known =
+    made.get(context) ?? epilogueOf(context, ref("product", context.group.anchor!.dtype));
+  made.set(context, known);
+  return known;
 }

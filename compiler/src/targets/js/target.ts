@@ -23,7 +23,7 @@ export const js: Target = {
   schedule: {
     rows: (context) => ({ ...serialRows(context), workgroupSize: 1 }),
     scan: (context) => ({ ...serialScan(context), workgroupSize: 1 }),
-    contraction: (context) => ({ body: serialContraction(context), workgroupSize: 1 }),
+    contraction: (context) => ({ ...serialContraction(context), workgroupSize: 1 }),
     scatter: (context) => ({ body: serialScatter(context), workgroupSize: 1 }),
     sort: (context) => ({ body: lineSort(context), workgroupSize: 1 }),
     beside: (body, guests) => [...guests.flatMap((guest) => serialRows(guest).body), ...body],

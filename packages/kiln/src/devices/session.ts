@@ -2,7 +2,7 @@
  * Sessions: one device each, opened at first use, and the queue that keeps runs in the order they were asked for.
  * A session owns no values; `storage.ts` knows where they live.
  */
-import type { TargetName } from "@kiln-ml/artifact";
+import { checkOptions, type OptionNames, type TargetName } from "@kiln-ml/artifact";
 import { checkTargetName } from "@kiln-ml/compiler/program";
 import { DeviceError, GraphError } from "@kiln-ml/ir";
 import { type Device, openWebGpu, wasmThreads } from "@kiln-ml/runtime/loader";
@@ -101,7 +101,8 @@ async function openWasm(): Promise<Session> {
   const missing = wasmMissing();
   if (missing) throw new DeviceError(`wasm: ${missing}\n  use the target js, or "auto"`);
   const { createWasmDevice } = await devices.wasm();
-  const device = createWasmDevice({ threads: settings.threads ?? "auto" });
+  const { threads = "auto", threadScript } = settings;
+  const device = createWasmDevice({ threads, ...(threadScript ? { threadScript } : {}) });
   return watch({ target: "wasm", device });
 }
 
@@ -145,6 +146,7 @@ function watch(session: Session): Session {
     if (!isCurrent(session)) return;
     sessions.delete(session.target);
     current.delete(session.target);
+    settings.used?.delete(session.target);
     forgetChoice();
   });
   return session;
@@ -156,11 +158,13 @@ function forgetChoice(): void {
 }
 
 /**
- * Makes `device` the one that `target` runs on, such as a software adapter opened by hand. Values that live on the
- * device used before stay there.
+ * Makes `device` the one that its target runs on, such as a software adapter opened by hand; models that `openModel`
+ * opens from here on take it too. Values that live on the device used before stay there.
  */
 export function useDevice(device: Device): Session {
   const session = watch({ target: device.target, device });
+  settings.used ??= new Map();
+  settings.used.set(session.target, device);
   sessions.set(session.target, Promise.resolve(session));
   forgetChoice();
   return session;
@@ -168,10 +172,12 @@ export function useDevice(device: Device): Session {
 
 /**
  * The threads of the wasm device, which all programs on it share; default "auto", as many as there are cores, or 1 where
- * memory cannot be shared. Throws GraphError for anything else than a positive integer or "auto", and once the device is
- * open with another number.
+ * memory cannot be shared. In a page, `threadScript` is the URL of their script, `kiln-ml/wasm-worker`, for a policy
+ * without `worker-src blob:`. Throws GraphError for anything else than a positive integer or "auto", and once the device
+ * is open with another number.
  */
-export function setThreads(threads: ThreadCount): void {
+export function setThreads(threads: ThreadCount, options: ThreadOptions = {}): void {
+  const { threadScript } = checkOptions("setThreads", options, threadOptions);
   if (threads !== "auto" && !(Number.isInteger(threads) && threads >= 1))
     throw new GraphError(
       `setThreads: takes a positive integer or "auto", got ${JSON.stringify(threads)}`,
@@ -182,7 +188,14 @@ export function setThreads(threads: ThreadCount): void {
       `setThreads: the wasm device is open with ${before} threads, ${threads} were asked for\n  call it before anything runs, or useDevice(createWasmDevice({ threads: ${JSON.stringify(threads)} }))`,
     );
   settings.threads = threads;
+  if (threadScript !== undefined) settings.threadScript = threadScript;
 }
+
+export interface ThreadOptions {
+  readonly threadScript?: string | URL;
+}
+
+const threadOptions: OptionNames<ThreadOptions> = { threadScript: 1 };
 
 let tail: Promise<void> = Promise.resolve();
 

@@ -2,7 +2,8 @@
  * What the command line sets for a whole process. Kept under a global symbol, so that a script which imports its own
  * copy of the package sees it too.
  */
-import type { KernelTiming } from "@kiln-ml/runtime/loader";
+import type { TargetName } from "@kiln-ml/artifact";
+import type { Device, KernelTiming } from "@kiln-ml/runtime/loader";
 import type { Store } from "../cache/store.ts";
 import type { TuningTable } from "../tune/table.ts";
 import type { TargetOption } from "./session.ts";
@@ -21,6 +22,10 @@ interface Settings {
   target?: TargetOption;
   /** Threads of the wasm device, if it is opened from here on. */
   threads?: ThreadCount;
+  /** The script of those threads, in a page whose policy allows no others. */
+  threadScript?: string | URL;
+  /** Devices that the program opened itself, which models of artifacts run on as well. */
+  used?: Map<TargetName, Device>;
   /** Accept an adapter that runs on the CPU. */
   softwareAdapter?: boolean;
   /** What a tuner found, for functions that are given no table. */

@@ -137,9 +137,11 @@ export async function openInWorker(
   const channel = new Channel(workerOf(worker));
   type Head = Pick<OpenedModel, "name" | "target" | "inputs" | "outputs">;
   const given = absolute(source);
+  const { threadScript } = rest;
+  const options = threadScript ? { ...rest, threadScript: urlOf(threadScript).href } : rest;
   let head: Head;
   try {
-    const request = { call: "open", source: given, options: rest } as const;
+    const request = { call: "open", source: given, options } as const;
     head = await channel.ask<Head>(request, signal, onProgress);
   } catch (error) {
     channel.end(error as Error);

@@ -18,6 +18,14 @@ export interface CompiledProgram {
   readonly traced: { readonly premises: readonly (() => boolean)[] };
 }
 
+/** How far a program has come on its way to an artifact. */
+export interface CompileStage {
+  /** The name of the function that was compiled. */
+  readonly program: string;
+  /** The stage that is done, "inline" to "emit". */
+  readonly stage: string;
+}
+
 interface Settings {
   target?: TargetOption;
   /** Threads of the wasm device, if it is opened from here on. */
@@ -36,6 +44,8 @@ interface Settings {
   store?: Store | null;
   /** False turns fusion off everywhere. */
   fusion?: boolean;
+  /** Called after each stage of a program that is compiled, whoever asked for it. */
+  compiling?: (stage: CompileStage) => void;
   /** Called with each program that a function compiles, and those that it had; the last of them again if only its device changed. */
   compiled?: (name: string, made: CompiledProgram, earlier: readonly CompiledProgram[]) => void;
   /** Called after each run with the time of every kernel; runs are slower with it. */

@@ -18,6 +18,7 @@ import {
 } from "@kiln-ml/artifact";
 import type { RunOptions } from "@kiln-ml/runtime/loader";
 import { artifactModel, type DeviceWishes, deviceFor, type Where } from "./artifact-model.ts";
+import type { WorkerLike } from "./channel.ts";
 import {
   bytesOf,
   Fetcher,
@@ -29,7 +30,7 @@ import {
   urlOf,
 } from "./source.ts";
 import type { ModelResult, ModelTensor, ModelValue } from "./values.ts";
-import { openInWorker, type WorkerLike } from "./worker-client.ts";
+import { openInWorker } from "./worker-client.ts";
 
 export interface OpenModelOptions extends Fetching, DeviceWishes {
   /** Called as bytes come, when loading begins, and when the model is ready. */

@@ -33,9 +33,14 @@ export interface LoadOptions {
   readonly scripts?: boolean;
   /** The artifact's kernels as a module, where functions must not be built from text (cpu). */
   readonly kernels?: KernelModule;
+  /**
+   * A WebAssembly.Module of the artifact's kernels, where none may be compiled from bytes (wasm, on
+   * one thread): `kernels.wasm` as edge runtimes import it.
+   */
+  readonly module?: object;
 }
 
-const loadOptions: OptionNames<LoadOptions> = { states: 1, kernels: 1, scripts: 1 };
+const loadOptions: OptionNames<LoadOptions> = { states: 1, kernels: 1, module: 1, scripts: 1 };
 
 /**
  * Makes an artifact ready to run on a device.
@@ -61,7 +66,7 @@ export async function load(
   const flow = artifact.plan.flow && (await import("./flow.ts"));
   checkPlan(artifact, flow?.checkFlow);
   checkStates(artifact, device, states);
-  const program = await device.driver.load(artifact, options.kernels);
+  const program = await device.driver.load(artifact, options.kernels, options.module);
   device.check("load");
   const constants = artifact.constants.map((c, i) => uploadConstant(device, c, `constant ${i}`));
   return new Executable(artifact, device, program, states, constants, flow?.flowCode);

@@ -18,6 +18,7 @@ import * as xla from "@kiln-ml/xla";
 import * as kiln from "kiln-ml";
 import * as kilnNode from "kiln-ml/node";
 import * as kilnOnnx from "kiln-ml/onnx";
+import { openWorker } from "kiln-ml/worker";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { functionRows, type Row } from "./option-rows.ts";
@@ -264,6 +265,7 @@ const rows: readonly Row[] = [
   ["data readIdx", "limitBytes", (o) => data.readIdx(bytes, o)],
   ["data mnistFromIdx", "limitBytes", (o) => data.mnistFromIdx(bytes, bytes, o)],
   ["kiln/node openModel", "signal", (o) => kilnNode.openModel("model.kiln", o)],
+  ["artifact decodeArtifact", "modules", (o) => artifacts.decodeArtifact(new Map(), o)],
   ["artifact loadFromUrl", "relaxed", (o) => artifacts.loadFromUrl("http://localhost/", o)],
   ["formats readNpy", "limitBytes", (o) => formats.readNpy(bytes, o)],
   ["formats readNpyList", "limitBytes", (o) => formats.readNpyList(bytes, o)],
@@ -277,6 +279,8 @@ const rows: readonly Row[] = [
   ["onnx exportOnnx", "opset", (o) => onnx.exportOnnx({ inputs: [], outputs: [] }, o)],
   ["onnx exportModel", "opset", (o) => onnx.exportModel({ inputs: [], outputs: [] }, o)],
   ["onnx readModel", "external", (o) => onnx.readModel(bytes, o)],
+  ["kiln openWorker", "patienceMs", (o) => openWorker({ postMessage() {}, terminate() {}, on() {} }, o)],
+  ["kiln openWorker().call", "signal", (o) => openWorker({ postMessage() {}, terminate() {}, on() {} }).call("x", undefined, o)],
   ["kiln setThreads", "threadScript", (o) => kiln.setThreads("auto", o)],
   ["kiln compile", "target", (o) => compile(identity, o)],
   ["kiln exportArtifact", "weights", (o) => kiln.exportArtifact(identity, Object.assign({ inputs: [[2]] }, o))],

@@ -30,7 +30,7 @@ export async function compileModule(
   const bytes = relaxed && modules.relaxed.length > 0 ? modules.relaxed : modules.plain;
   if (bytes.length === 0)
     throw new ArtifactError(
-      "load: the plain module was left out, the device runs no relaxed SIMD\n  pass { relaxed: false } to loadFromUrl",
+      "load: the plain module was left out, the device runs no relaxed SIMD\n  pass { relaxed: false } to loadFromUrl, or the module to load",
     );
   const module = shared ? withSharedMemory(bytes) : bytes;
   try {
@@ -45,6 +45,22 @@ export async function compileModule(
       );
     throw new ArtifactError(`load: the module does not compile: ${message}`, { cause });
   }
+}
+
+/**
+ * One that the caller has compiled. Throws DeviceError for anything else, and where memory is shared,
+ * which the module's own is not.
+ */
+export function checkModule(module: object, shared: boolean): WebAssembly.Module {
+  if (!(module instanceof WebAssembly.Module))
+    throw new DeviceError(
+      "load: module must be a WebAssembly.Module of the artifact's kernels.wasm",
+    );
+  if (shared)
+    throw new DeviceError(
+      "load: a module that is compiled already runs on one thread\n  createWasmDevice({ threads: 1 })",
+    );
+  return module;
 }
 
 /**

@@ -12,7 +12,7 @@ import { Pressure, taskPauses } from "./pressure.ts";
 import { RunQueue } from "./run-queue.ts";
 import type { Stacks } from "./wasm-calls.ts";
 import { type Executor, Solo } from "./wasm-executor.ts";
-import { compileModule, hasRelaxedSimd } from "./wasm-module.ts";
+import { checkModule, compileModule, hasRelaxedSimd } from "./wasm-module.ts";
 import type { Pool } from "./wasm-pool.ts";
 import { WasmProgram } from "./wasm-program.ts";
 import { noThreads, threadsWanted } from "./wasm-threads.ts";
@@ -162,8 +162,11 @@ export class WasmDriver implements Driver {
     return this.#runQueue.idle ? this.#copyOf(buffer, sizeBytes) : null;
   }
 
-  async load(artifact: Artifact): Promise<Program> {
-    const module = await compileModule(artifact, this.#relaxed, this.#linear.shared);
+  async load(artifact: Artifact, _?: unknown, compiled?: object): Promise<Program> {
+    const { shared } = this.#linear;
+    const module = compiled
+      ? checkModule(compiled, shared)
+      : await compileModule(artifact, this.#relaxed, shared);
     if (this.#failure !== null) throw new DeviceError(`load: ${this.#failure}`);
     this.#executor ??= this.#openExecutor();
     const executor = await this.#executor;

@@ -1,6 +1,6 @@
 /**
- * Programs that a page keeps between visits: the second compiles nothing, what is damaged is compiled
- * anew and put right, another build finds none, and a page without a place for them works.
+ * Programs that a page keeps between visits: the second compiles nothing, what is damaged is
+ * compiled anew and put right, another build finds none, and a page without a place for them works.
  */
 import type { Page } from "playwright-core";
 import { test } from "uvu";

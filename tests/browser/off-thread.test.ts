@@ -1,6 +1,6 @@
 /**
- * Training in a page through `kiln-ml/worker`: the page's own script has no compiler that could hold a frame up, and
- * frames go on while the step of a GPT is compiled in the worker.
+ * Training in a page through `kiln-ml/worker`: the page's own script has no compiler that could
+ * hold a frame up, and frames go on while the step of a GPT is compiled in the worker.
  */
 import { build } from "esbuild";
 import { test } from "uvu";

@@ -1,4 +1,7 @@
-/** Sound of a page as tensors: buffers and arrays, channels, rates. The buffer of a page is in tests/browser. */
+/**
+ * Sound of a page as tensors: buffers and arrays, channels, rates. The buffer of a page is in
+ * tests/browser.
+ */
 import { data } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";

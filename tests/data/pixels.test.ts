@@ -1,4 +1,6 @@
-/** Pixels of a page as tensors and back, without a page: bytes, layouts, sizes, and what is refused. */
+/**
+ * Pixels of a page as tensors and back, without a page: bytes, layouts, sizes, and what is refused.
+ */
 import { compile, data, type Tensor, tensor } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";

@@ -1,6 +1,6 @@
 /**
- * A stranger's ten first tasks: from the README one click leads to the page of tasks, the next to the
- * page that has all of one. Links are followed as a reader would, headings included.
+ * A stranger's ten first tasks: from the README one click leads to the page of tasks, the next to
+ * the page that has all of one. Links are followed as a reader would, headings included.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { posix } from "node:path";

@@ -18,7 +18,6 @@ import * as xla from "@kiln-ml/xla";
 import * as kiln from "kiln-ml";
 import * as kilnNode from "kiln-ml/node";
 import * as kilnOnnx from "kiln-ml/onnx";
-import { openWorker } from "kiln-ml/worker";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { functionRows, type Row } from "./option-rows.ts";
@@ -243,9 +242,6 @@ const rows: readonly Row[] = [
   ["data readCsv", "delimiter", (o) => data.readCsv("x", o)],
   ["data readJsonLines", "name", (o) => data.readJsonLines("1", o)],
   ["data decodeImage", "channels", (o) => data.decodeImage(bytes, o)],
-  ["data fromPixels", "channels", (o) => data.fromPixels({ data: bytes, width: 2, height: 1 }, o)],
-  ["data toPixels", "canvas", (o) => data.toPixels({ data: [1], shape: [1, 1] }, o)],
-  ["data fromAudio", "rateHz", (o) => data.fromAudio(new Float32Array(2), o)],
   ["data readWav", "name", (o) => data.readWav(bytes, o)],
   ["data readEdf", "name", (o) => data.readEdf(bytes, o)],
   ["data/node readCsvFile", "delimiter", (o) => dataNode.readCsvFile("package.json", o)],
@@ -265,7 +261,6 @@ const rows: readonly Row[] = [
   ["data readIdx", "limitBytes", (o) => data.readIdx(bytes, o)],
   ["data mnistFromIdx", "limitBytes", (o) => data.mnistFromIdx(bytes, bytes, o)],
   ["kiln/node openModel", "signal", (o) => kilnNode.openModel("model.kiln", o)],
-  ["artifact decodeArtifact", "modules", (o) => artifacts.decodeArtifact(new Map(), o)],
   ["artifact loadFromUrl", "relaxed", (o) => artifacts.loadFromUrl("http://localhost/", o)],
   ["formats readNpy", "limitBytes", (o) => formats.readNpy(bytes, o)],
   ["formats readNpyList", "limitBytes", (o) => formats.readNpyList(bytes, o)],
@@ -279,9 +274,6 @@ const rows: readonly Row[] = [
   ["onnx exportOnnx", "opset", (o) => onnx.exportOnnx({ inputs: [], outputs: [] }, o)],
   ["onnx exportModel", "opset", (o) => onnx.exportModel({ inputs: [], outputs: [] }, o)],
   ["onnx readModel", "external", (o) => onnx.readModel(bytes, o)],
-  ["kiln openWorker", "patienceMs", (o) => openWorker({ postMessage() {}, terminate() {}, on() {} }, o)],
-  ["kiln openWorker().call", "signal", (o) => openWorker({ postMessage() {}, terminate() {}, on() {} }).call("x", undefined, o)],
-  ["kiln setThreads", "threadScript", (o) => kiln.setThreads("auto", o)],
   ["kiln compile", "target", (o) => compile(identity, o)],
   ["kiln exportArtifact", "weights", (o) => kiln.exportArtifact(identity, Object.assign({ inputs: [[2]] }, o))],
   ["kiln compile().artifact", "adapter", (o) => compile(identity).artifact(o)],

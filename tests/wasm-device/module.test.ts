@@ -1,4 +1,7 @@
-/** Artifacts whose module is compiled already, as runtimes at the edge give it: no bytes become code. */
+/**
+ * Artifacts whose module is compiled already, as runtimes at the edge give it: no bytes become
+ * code.
+ */
 import { decodeArtifact, encodeArtifact } from "@kiln-ml/artifact";
 import { createWasmDevice, load } from "@kiln-ml/runtime";
 import { compile, type Tensor } from "kiln-ml";

@@ -1,4 +1,7 @@
-/** `openWorker` and `serveTasks` over a channel of messages: results, reports, stages, errors, and ends. */
+/**
+ * `openWorker` and `serveTasks` over a channel of messages: results, reports, stages, errors, and
+ * ends.
+ */
 import { MessageChannel } from "node:worker_threads";
 import { compile, GraphError, KilnError, ones, type Tensor } from "kiln-ml";
 import { type AnyTasks, openWorker, type Port, serveTasks, type WorkerLike } from "kiln-ml/worker";

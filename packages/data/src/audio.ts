@@ -1,4 +1,7 @@
-/** What a page records or decodes as samples: an AudioBuffer, or arrays, at the rate a network takes. */
+/**
+ * What a page records or decodes as samples: an AudioBuffer, or arrays, at the rate a network
+ * takes.
+ */
 import { checkOptions, GraphError, kindOf, type OptionNames, ShapeError } from "@kiln-ml/ir";
 import type { Wave } from "./wav.ts";
 
@@ -30,8 +33,8 @@ export interface Sound extends Wave {
  * Samples from −1 to 1 as f32[channels, samples], resampled where another rate is wanted.
  *
  * source: an AudioBuffer, the Float32Array of one channel, or one for each. Resampling is a sum of
- * sinc(f · t) under a Hann window, sixteen zero crossings a side, f the lower of both rates over the
- * source's. Throws GraphError for other sources, ShapeError for channels of several lengths.
+ * sinc(f · t) under a Hann window, sixteen zero crossings a side, f the lower of both rates over
+ * the source's. Throws GraphError for other sources, ShapeError for channels of several lengths.
  *
  *   const context = new AudioContext();
  *   const buffer = await context.decodeAudioData(bytes);

@@ -20,7 +20,10 @@ export interface PixelBytes {
   readonly height: number;
 }
 
-/** An ImageData, or what a canvas draws: canvas, ImageBitmap, image element, video element, VideoFrame. */
+/**
+ * An ImageData, or what a canvas draws: canvas, ImageBitmap, image element, video element,
+ * VideoFrame.
+ */
 export type PixelSource =
   | PixelBytes
   | { readonly width: number; readonly height: number }
@@ -31,7 +34,9 @@ export type PixelLayout = "chw" | "hwc";
 
 interface Scaling {
   readonly layout?: PixelLayout;
-  /** Of the values from 0 to 1, one a channel or one for all: (v − mean) / std. Defaults 0 and 1. */
+  /**
+   * Of the values from 0 to 1, one a channel or one for all: (v − mean) / std. Defaults 0 and 1.
+   */
   readonly mean?: number | readonly number[];
   readonly std?: number | readonly number[];
 }
@@ -229,7 +234,8 @@ const toPixelsOptions: OptionNames<ToPixelsOptions> = { layout: 1, mean: 1, std:
  *
  * value: [height, width], [c, height, width] or [1, c, height, width] of 1, 3 or 4 channels (behind
  * height and width for the layout "hwc") → bytes of red, green, blue and alpha, an ImageData where
- * there is such. Rejects with ShapeError for other shapes, DtypeError for values that are no numbers.
+ * there is such. Rejects with ShapeError for other shapes, DtypeError for values that are no
+ * numbers.
  *
  *   await data.toPixels(mask, { canvas });
  */

@@ -47,10 +47,10 @@ export const pages = {
 
 /** kB of gzip at most, held by `tests/runtime/size.test.ts`. */
 export const limits = {
-  "wasm inference from a URL": 23.3,
+  "wasm inference from a URL": 23.1,
   "openModel on wasm": 29.2,
-  "runtime loader": 22.2,
-  "runtime loader with wasm": 26.5,
+  "runtime loader": 21.9,
+  "runtime loader with wasm": 26.3,
   "kiln-ml, compile for wasm": 157.9,
   "kiln-ml/nn, training on wasm": 168.7,
 } as const satisfies Partial<Record<keyof typeof pages, number>>;

@@ -48,8 +48,8 @@ export async function compileModule(
 }
 
 /**
- * One that the caller has compiled. Throws DeviceError for anything else, and where memory is shared,
- * which the module's own is not.
+ * One that the caller has compiled. Throws DeviceError for anything else, and where memory is
+ * shared, which the module's own is not.
  */
 export function checkModule(module: object, shared: boolean): WebAssembly.Module {
   if (!(module instanceof WebAssembly.Module))

@@ -1,8 +1,8 @@
 /**
  * Projects as users have them, from the packed tarballs: those that `create-kiln-app` writes, an
  * application of Next, and a script at the edge. Tools are installed, pinned, into a folder of the
- * system's temporary files when they are first asked for: below no `node_modules`, since tools treat
- * what lies there as a dependency.
+ * system's temporary files when they are first asked for: below no `node_modules`, since tools
+ * treat what lies there as a dependency.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -77,7 +77,10 @@ function create(apps: Apps, template: string): void {
   apps.npm(template, "run", "check");
 }
 
-/** What a page says in `#state` once it is done, and the errors it logs; at `url`, or of these files. */
+/**
+ * What a page says in `#state` once it is done, and the errors it logs; at `url`, or of these
+ * files.
+ */
 async function inBrowser(files: Files, url?: string): Promise<string> {
   return withPage({ files: { "/index.html": "", ...files } }, async (page, { errors }) => {
     if (url) await page.goto(url);
@@ -262,7 +265,10 @@ console.log(await answer.text());
 await edge.dispose();
 `;
 
-/** A script of workerd: kernels as modules, of JavaScript and of WebAssembly, and no code of text or bytes. */
+/**
+ * A script of workerd: kernels as modules, of JavaScript and of WebAssembly, and no code of text or
+ * bytes.
+ */
 export async function workerd(apps: Apps, models: string): Promise<string> {
   const folder = join(apps.folder, "workerd");
   cpSync(models, folder, { recursive: true });

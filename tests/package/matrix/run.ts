@@ -1,7 +1,7 @@
 /**
  * `npm run check:packages`: the packed tarballs under each bundler, in a page with a strict policy,
- * with a worker, and on a server; in Next, at the edge, and in each template of `create-kiln-app`. One
- * line a combination; fails if one does not compute what it should, warns, or logs an error.
+ * with a worker, and on a server; in Next, at the edge, and in each template of `create-kiln-app`.
+ * One line a combination; fails if one does not compute what it should, warns, or logs an error.
  * `-- vite page` runs those that match.
  */
 import { mkdirSync } from "node:fs";
@@ -126,7 +126,9 @@ const plain = (said: string, wanted: string | RegExp): Outcome => {
   return { said, wanted: right ? said : String(wanted), warnings: [], bytes: 0 };
 };
 
-/** What each template says when it has run; of the page the targets and the times are the machine's. */
+/**
+ * What each template says when it has run; of the page the targets and the times are the machine's.
+ */
 const templates: Readonly<Record<string, RegExp>> = {
   train: /wrote spirals\.kiln/,
   page: /^16384 points on wasm in [\d.]+ ms$/,

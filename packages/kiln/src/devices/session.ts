@@ -1,6 +1,6 @@
 /**
- * Sessions: one device each, opened at first use, and the queue that keeps runs in the order they were asked for.
- * A session owns no values; `storage.ts` knows where they live.
+ * Sessions: one device each, opened at first use, and the queue that keeps runs in the order they
+ * were asked for. A session owns no values; `storage.ts` knows where they live.
  */
 import { checkOptions, type OptionNames, type TargetName } from "@kiln-ml/artifact";
 import { checkTargetName } from "@kiln-ml/compiler/program";
@@ -12,8 +12,8 @@ import { settings } from "./settings.ts";
 import { type ThreadCount, wasmMissing } from "./wasm-support.ts";
 
 /**
- * A target, or "auto": for a program the one that `placement.ts` finds the fastest, else WebGPU where a real adapter
- * exists, else the CPU.
+ * A target, or "auto": for a program the one that `placement.ts` finds the fastest, else WebGPU
+ * where a real adapter exists, else the CPU.
  */
 export type TargetOption = "auto" | TargetName;
 
@@ -34,8 +34,8 @@ const devices = {
 };
 
 /**
- * Begins to load what programs for `target` need. A page downloads it meanwhile; whoever compiles first waits for it, and
- * says so if it cannot be had.
+ * Begins to load what programs for `target` need. A page downloads it meanwhile; whoever compiles
+ * first waits for it, and says so if it cannot be had.
  */
 export function prefetch(target: TargetName): void {
   const device = target === "webgpu" ? undefined : devices[target]();
@@ -67,7 +67,10 @@ export function checkTarget(target: TargetOption): void {
   if (target !== "auto") checkTargetName(target);
 }
 
-/** The session of a target, opened at the first call. Throws DeviceError if the machine has no such device. */
+/**
+ * The session of a target, opened at the first call. Throws DeviceError if the machine has no such
+ * device.
+ */
 export function sessionFor(target: TargetOption = defaultTarget()): Promise<Session> {
   if (target === "auto") {
     automatic ??= openAutomatic();
@@ -116,7 +119,10 @@ async function openAutomatic(): Promise<Session> {
 /** The faster of the CPU's targets that runs here. */
 export const cpuTarget = (): "wasm" | "js" => (wasmMissing() === undefined ? "wasm" : "js");
 
-/** The kind of adapter, or why there is none. Software ones are refused by `openWebGpu`: the CPU is faster. */
+/**
+ * The kind of adapter, or why there is none. Software ones are refused by `openWebGpu`: the CPU is
+ * faster.
+ */
 export function adapterHere(): Promise<AdapterKind | string> {
   adapter ??= findAdapter();
   return adapter;
@@ -158,8 +164,9 @@ function forgetChoice(): void {
 }
 
 /**
- * Makes `device` the one that its target runs on, such as a software adapter opened by hand; models that `openModel`
- * opens from here on take it too. Values that live on the device used before stay there.
+ * Makes `device` the one that its target runs on, such as a software adapter opened by hand; models
+ * that `openModel` opens from here on take it too. Values that live on the device used before stay
+ * there.
  */
 export function useDevice(device: Device): Session {
   const session = watch({ target: device.target, device });
@@ -171,10 +178,10 @@ export function useDevice(device: Device): Session {
 }
 
 /**
- * The threads of the wasm device, which all programs on it share; default "auto", as many as there are cores, or 1 where
- * memory cannot be shared. In a page, `threadScript` is the URL of their script, `kiln-ml/wasm-worker`, for a policy
- * without `worker-src blob:`. Throws GraphError for anything else than a positive integer or "auto", and once the device
- * is open with another number.
+ * The threads of the wasm device, which all programs on it share; default "auto", as many as there
+ * are cores, or 1 where memory cannot be shared. In a page, `threadScript` is the URL of their
+ * script, `kiln-ml/wasm-worker`, for a policy without `worker-src blob:`. Throws GraphError for
+ * anything else than a positive integer or "auto", and once the device is open with another number.
  */
 export function setThreads(threads: ThreadCount, options: ThreadOptions = {}): void {
   const { threadScript } = checkOptions("setThreads", options, threadOptions);
@@ -200,8 +207,8 @@ const threadOptions: OptionNames<ThreadOptions> = { threadScript: 1 };
 let tail: Promise<void> = Promise.resolve();
 
 /**
- * Runs `work` after everything that was queued before it, whether that succeeded or not. Awaits only, so that the stack
- * of an error leads back to the caller.
+ * Runs `work` after everything that was queued before it, whether that succeeded or not. Awaits
+ * only, so that the stack of an error leads back to the caller.
  */
 export async function inOrder<T>(work: () => Promise<T>): Promise<T> {
   const before = tail;

@@ -37,8 +37,8 @@ export interface DeviceWishes {
 const devices = new Map<string, Promise<Device>>();
 
 /**
- * The device that models of a target share: the one that `useDevice` named, else one that is opened here. Throws
- * DeviceError if this machine has none.
+ * The device that models of a target share: the one that `useDevice` named, else one that is opened
+ * here. Throws DeviceError if this machine has none.
  */
 export function deviceFor(target: TargetName, wishes: DeviceWishes = {}): Promise<Device> {
   const used = settings.used?.get(target);

@@ -63,7 +63,9 @@ export class Channel<Progress> {
     else waiting.reject(errorOf(reply.error));
   }
 
-  /** Rejects at once when the signal says so; `left` is then called when the worker has left off. */
+  /**
+   * Rejects at once when the signal says so; `left` is then called when the worker has left off.
+   */
   ask<T>(
     request: object,
     signal?: AbortSignal,
@@ -97,7 +99,10 @@ export class Channel<Progress> {
   }
 }
 
-/** The class of an error is lost on the way; catching KilnError goes on working, and the name tells the rest. */
+/**
+ * The class of an error is lost on the way; catching KilnError goes on working, and the name tells
+ * the rest.
+ */
 function errorOf({ name, message }: { readonly name: string; readonly message: string }): Error {
   const error =
     /Error$/.test(name) && name !== "Error" ? new KilnError(message) : new Error(message);

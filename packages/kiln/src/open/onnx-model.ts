@@ -69,7 +69,10 @@ export async function onnxModel(
   };
 }
 
-/** The session of WebGPU, on whatever adapter there is. Others that open one are as strict as before. */
+/**
+ * The session of WebGPU, on whatever adapter there is. Others that open one are as strict as
+ * before.
+ */
 async function openSoftware(): Promise<void> {
   const before = settings.softwareAdapter ?? false;
   settings.softwareAdapter = true;

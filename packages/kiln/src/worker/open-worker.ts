@@ -8,7 +8,9 @@ import { Channel, type WorkerLike } from "../open/channel.ts";
 import type { AnyTasks, Told } from "./serve-tasks.ts";
 
 export interface OpenWorkerOptions {
-  /** How long a task that is no longer wanted may take to stop, before the worker is ended; 1000. */
+  /**
+   * How long a task that is no longer wanted may take to stop, before the worker is ended; 1000.
+   */
   readonly patienceMs?: number;
 }
 

@@ -1,4 +1,7 @@
-/** Work off the page's thread, seen from the worker: functions by name, run as the page asks for them. */
+/**
+ * Work off the page's thread, seen from the worker: functions by name, run as the page asks for
+ * them.
+ */
 import { GraphError } from "@kiln-ml/artifact";
 import { type CompileStage, settings } from "../devices/settings.ts";
 import type { Abort, Reply } from "../open/channel.ts";
@@ -96,7 +99,9 @@ async function answer(
   }
 }
 
-/** Throws GraphError for what is no message, tensors above all: a copy of one would have no values. */
+/**
+ * Throws GraphError for what is no message, tensors above all: a copy of one would have no values.
+ */
 function sent(task: string, value: unknown, post: () => void): void {
   let why = holdsTensor(value) ? "it holds a tensor" : undefined;
   try {

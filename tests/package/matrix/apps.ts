@@ -1,14 +1,14 @@
 /**
- * Projects as users have them, from the packed tarballs: those that `create-kiln-app` writes, an
- * application of Next, and a script at the edge. Tools are installed, pinned, into a folder of the
- * system's temporary files when they are first asked for: below no `node_modules`, since tools
- * treat what lies there as a dependency.
+ * Projects as users have them, from the packed tarballs: those that `create-kiln-app` writes, and a
+ * script at the edge. Tools are installed, pinned, into a folder of the system's temporary files
+ * when they are first asked for: below no `node_modules`, since tools treat what lies there as a
+ * dependency.
  */
 import { type ChildProcess, execFileSync, spawn } from "node:child_process";
 import { cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { installInto } from "../../../bench/cpu/install.ts";
 import { withPage } from "../../support/browser.ts";
 import type { Project } from "../install.ts";
@@ -19,9 +19,6 @@ const tools = join(tmpdir(), "kiln-apps");
 const versions: Readonly<Record<string, string>> = {
   "@types/node": "20.19.43",
   miniflare: "4.20260730.0",
-  next: "16.4.6",
-  react: "19.3.1",
-  "react-dom": "19.3.1",
   tsx: "4.23.15",
   typescript: "5.9.3",
   vite: "8.4.0",
@@ -48,20 +45,19 @@ export function openApps(project: Project): Apps {
   const [command, first] = npmCli?.endsWith(".js") ? [process.execPath, [npmCli]] : ["npm", []];
   // Whoever runs the matrix may develop from source; a user does not.
   const { NODE_OPTIONS: _, ...env } = process.env;
-  const quiet = { ...env, NEXT_TELEMETRY_DISABLED: "1" };
   return {
     folder,
     npm: (app, ...args) =>
       execFileSync(command!, [...first!, ...args], {
         cwd: join(folder, app),
-        env: quiet,
+        env,
         encoding: "utf8",
         stdio: "pipe",
       }),
     start: (app, args, more) =>
       spawn(command!, [...first!, ...args], {
         cwd: join(folder, app),
-        env: { ...quiet, ...more },
+        env: { ...env, ...more },
         stdio: ["ignore", "pipe", "pipe"],
         // Its own group, so that what npm starts ends with it.
         detached: true,
@@ -77,13 +73,9 @@ function create(apps: Apps, template: string): void {
   apps.npm(template, "run", "check");
 }
 
-/**
- * What a page says in `#state` once it is done, and the errors it logs; at `url`, or of these
- * files.
- */
-async function inBrowser(files: Files, url?: string): Promise<string> {
-  return withPage({ files: { "/index.html": "", ...files } }, async (page, { errors }) => {
-    if (url) await page.goto(url);
+/** What the page of these files says in `#state` once it is done, and the errors it logs. */
+async function inBrowser(files: Files): Promise<string> {
+  return withPage({ files }, async (page, { errors }) => {
     await page.waitForFunction(() => {
       const said = document.querySelector("#state")?.textContent ?? "";
       return / on |^on |Error/.test(said);
@@ -137,86 +129,6 @@ async function served(
   } finally {
     if (child.pid !== undefined) process.kill(-child.pid);
   }
-}
-
-/** Pages, a worker, a route that renders on the server, and one at the edge. */
-const nextFiles: Readonly<Record<string, string>> = {
-  "package.json":
-    '{ "private": true, "scripts": { "build": "next build", "start": "next start" } }',
-  "next.config.mjs": `export default { turbopack: { root: ${JSON.stringify(tools)} }, outputFileTracingRoot: ${JSON.stringify(tools)} };\n`,
-  "app/layout.js":
-    'export default ({ children }) => <html lang="en"><head><link rel="icon" href="data:," /></head><body>{children}</body></html>;\n',
-  "app/server.js": `import { compile } from "kiln-ml";
-const f = compile((x) => x.mul(2).sum(), { target: "js" });
-export const summed = async () => (await f([1, 2, 3])).item();
-`,
-  "app/page.js": `import { Model } from "./model.js";
-import { summed } from "./server.js";
-export const dynamic = "force-dynamic";
-export default async function Page() {
-  return <main>server <b id="server">{await summed()}</b> <Model /></main>;
-}
-`,
-  "app/model.js": `"use client";
-import { useEffect, useState } from "react";
-
-async function run(set) {
-  const { compile } = await import("kiln-ml");
-  const { openModel } = await import("kiln-ml/model");
-  const f = compile((x) => x.mul(2).sum(), { target: "wasm" });
-  const said = [String(await (await f([1, 2, 3])).item())];
-  for (const [url, worker] of [["/js/", false], ["/wasm.kiln", false], ["/wasm.kiln", true]]) {
-    const model = await openModel(url, { worker });
-    const { result } = await model.run({ x: Float32Array.of(1, 2, 3) });
-    said.push((worker ? "worker " : "") + model.target + " " + [...result.data].join());
-    await model.dispose();
-  }
-  set("on " + said.join("; "));
-}
-
-export function Model() {
-  const [said, set] = useState("…");
-  useEffect(() => {
-    run(set).catch((error) => set("Error " + (error.stack ?? error)));
-  }, []);
-  return <p id="state">{said}</p>;
-}
-`,
-  "app/edge/route.js": `import { decodeArtifact } from "kiln-ml/artifact";
-import { createCpuDevice, initialStates, load } from "kiln-ml/runtime";
-import * as kernels from "../../public/js/kernels.js";
-export const runtime = "edge";
-export async function GET(request) {
-  const files = new Map();
-  for (const name of ["manifest.json", "kernels.js"])
-    files.set(name, new Uint8Array(await (await fetch(new URL("/js/" + name, request.url))).arrayBuffer()));
-  const artifact = decodeArtifact(files);
-  const device = createCpuDevice();
-  const program = await load(artifact, device, { states: initialStates(artifact, device), kernels });
-  const [y] = await program.run([Float32Array.of(1, 2, 3)]);
-  return new Response([...(await y.data())].join());
-}
-`,
-};
-
-/** An application of Next, under "--turbopack" or "--webpack". */
-export async function nextApp(apps: Apps, models: string, bundler: string): Promise<string> {
-  const name = `next${bundler}`;
-  const folder = join(apps.folder, name);
-  for (const [path, text] of Object.entries(nextFiles)) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true });
-    writeFileSync(join(folder, path), text);
-  }
-  cpSync(models, join(folder, "public"), { recursive: true });
-  apps.npm(name, "run", "build", "--", bundler);
-  const port = await freePort();
-  const child = apps.start(name, ["start", "--silent", "--", "-p", String(port)], {});
-  return served(child, port, async (url) => {
-    const html = await (await fetch(url)).text();
-    const [, server] = /<b id="server">(.*?)<\/b>/.exec(html) ?? [];
-    const edge = await (await fetch(`${url}edge`)).text();
-    return new Response(`server ${server}; edge ${edge}; ${await inBrowser({}, url)}`);
-  });
 }
 
 const edgeScript = `import { decodeArtifact } from "kiln-ml/artifact";

@@ -1,6 +1,6 @@
 /**
  * `npm run check:packages`: the packed tarballs under each bundler, in a page with a strict policy,
- * with a worker, and on a server; in Next, at the edge, and in each template of `create-kiln-app`.
+ * with a worker, and on a server; at the edge, and in each template of `create-kiln-app`.
  * One line a combination; fails if one does not compute what it should, warns, or logs an error.
  * `-- vite page` runs those that match.
  */
@@ -9,7 +9,7 @@ import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { resultOf, withPage } from "../../support/browser.ts";
 import { installedProject, type Project } from "../install.ts";
-import { nextApp, openApps, template, workerd } from "./apps.ts";
+import { openApps, template, workerd } from "./apps.ts";
 import { type Bundler, bundlers, installBundlers, written } from "./bundlers.ts";
 
 const page = `import { compile } from "kiln-ml";
@@ -136,8 +136,6 @@ const templates: Readonly<Record<string, RegExp>> = {
   server: /^\{"y":\[\[[-\d.e]+\],\[[-\d.e]+\]\]\}$/,
 };
 
-const nextSays = "server 12; edge 2,4,6; on 12; js 2,4,6; wasm 2,4,6; worker wasm 2,4,6";
-
 const wanted = process.argv.slice(2);
 const project = once(installedProject);
 const models = once(() => modelsOf(project()));
@@ -166,11 +164,6 @@ const combinations: readonly Combination[] = [
       },
     })),
   ),
-  ...["webpack", "turbopack"].map((bundler) => ({
-    name: "next",
-    kind: bundler,
-    run: async () => plain(await nextApp(apps(), modelFolder(), `--${bundler}`), nextSays),
-  })),
   {
     name: "workerd",
     kind: "edge",

@@ -87,6 +87,7 @@ export const quickTests = [
   "train/errors",
   "transforms/jacobian",
   "vision/errors",
+  "worker/tasks",
   "wasm/encode",
   "wasm/math",
   "wasm-device/memory",

@@ -102,12 +102,12 @@ export interface Driver {
   read(buffer: Buffer, sizeBytes: number): Promise<ArrayBuffer>;
   /** The bytes at once, where that needs no waiting; the result is a copy. */
   peek(buffer: Buffer, sizeBytes: number): ArrayBuffer | null;
-  load(artifact: Artifact, kernels: KernelModule | undefined): Promise<Program>;
+  load(artifact: Artifact, kernels?: KernelModule, module?: object): Promise<Program>;
   /**
    * As `load`, before it returns; its runs are over when they return. Left out where a run is
    * never. Not for a plan with a flow.
    */
-  loadNow?(artifact: Artifact, kernels: KernelModule | undefined): Program;
+  loadNow?(artifact: Artifact, kernels?: KernelModule, module?: object): Program;
   /**
    * Calls `work`, which submits a run, when its turn has come; in the order of the calls. Where
    * that is at once, gives the result or throws.

@@ -33,9 +33,14 @@ export interface LoadOptions {
   readonly scripts?: boolean;
   /** The artifact's kernels as a module, where functions must not be built from text (cpu). */
   readonly kernels?: KernelModule;
+  /**
+   * A WebAssembly.Module of the artifact's kernels, where none may be compiled from bytes (wasm, on
+   * one thread): `kernels.wasm` as edge runtimes import it.
+   */
+  readonly module?: object;
 }
 
-const loadOptions: OptionNames<LoadOptions> = { states: 1, kernels: 1, scripts: 1 };
+const loadOptions: OptionNames<LoadOptions> = { states: 1, kernels: 1, module: 1, scripts: 1 };
 
 /**
  * Makes an artifact ready to run on a device.
@@ -54,7 +59,7 @@ export async function load(
   const flow = artifact.plan.flow && (await import("./flow.ts"));
   checkPlan(artifact, flow?.checkFlow);
   checkStates(artifact, device, states);
-  const program = await device.driver.load(artifact, options.kernels);
+  const program = await device.driver.load(artifact, options.kernels, options.module);
   return executableOf(artifact, device, program, states, flow?.flowCode);
 }
 
@@ -76,7 +81,7 @@ export function loadNow(artifact: Artifact, device: Device, options: LoadOptions
     );
   checkPlan(artifact);
   checkStates(artifact, device, states);
-  const program = device.driver.loadNow(artifact, options.kernels);
+  const program = device.driver.loadNow(artifact, options.kernels, options.module);
   return executableOf(artifact, device, program, states);
 }
 

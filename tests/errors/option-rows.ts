@@ -1,6 +1,13 @@
-/** Functions of tensors and networks that take options, with one option of each, for `options.test.ts`. */
+/**
+ * Functions of tensors and networks, and of a page's devices, data and workers, that take options,
+ * with one option of each, for `options.test.ts`.
+ */
+import { decodeArtifact } from "@kiln-ml/artifact";
+import * as data from "@kiln-ml/data";
 import * as ir from "@kiln-ml/ir";
 import * as nn from "@kiln-ml/nn";
+import { setThreads } from "kiln-ml";
+import { openWorker } from "kiln-ml/worker";
 
 /** Calls it with options of which one is misspelt; `lr: 1` and the like are what it cannot do without. */
 export type Row = readonly [name: string, option: string, call: (options: never) => unknown];
@@ -10,6 +17,7 @@ const matrix = () =>
     [1, 2],
     [3, 4],
   ]);
+const worker = () => ({ postMessage() {}, terminate() {}, on() {} });
 const identity = (x: ir.Tensor) => x;
 
 // biome-ignore format: one function a row
@@ -31,4 +39,11 @@ export const functionRows: readonly Row[] = [
   ["ir pinv", "rtol", (o) => ir.linalg.pinv(matrix(), o)],
   ["ir lstsq", "rtol", (o) => ir.linalg.lstsq(matrix(), matrix(), o)],
   ["ir matrixNorm", "keepDims", (o) => ir.linalg.matrixNorm(matrix(), "fro", o)],
+  ["data fromPixels", "channels", (o) => data.fromPixels({ data: new Uint8Array(8), width: 2, height: 1 }, o)],
+  ["data toPixels", "canvas", (o) => data.toPixels({ data: [1], shape: [1, 1] }, o)],
+  ["data fromAudio", "rateHz", (o) => data.fromAudio(new Float32Array(2), o)],
+  ["artifact decodeArtifact", "modules", (o) => decodeArtifact(new Map(), o)],
+  ["kiln openWorker", "patienceMs", (o) => openWorker(worker(), o)],
+  ["kiln openWorker().call", "signal", (o) => openWorker(worker()).call("x", undefined, o)],
+  ["kiln setThreads", "threadScript", (o) => setThreads("auto", o)],
 ];

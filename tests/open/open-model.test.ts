@@ -13,8 +13,10 @@ import { compile, nn, type Tensor, useDevice } from "kiln-ml";
 import { openModel, type Progress } from "kiln-ml/model";
 import { openModel as openLocal } from "kiln-ml/node";
 import { exportOnnx } from "kiln-ml/onnx";
+import { openWebGpu } from "kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { gpuTest } from "../support/webgpu.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "kiln-open-"));
 process.on("exit", () => rmSync(folder, { recursive: true, force: true }));
@@ -28,7 +30,7 @@ const classify = compile(({ x }: { x: Tensor }) => ({ y: net.forward(x) }), {
 });
 const x = Float32Array.of(1, 2, 3, -1, 0, 1);
 const made = new Map<string, Promise<Artifact>>();
-function artifact(target: "js" | "wasm"): Promise<Artifact> {
+function artifact(target: "js" | "wasm" | "webgpu"): Promise<Artifact> {
   const known = made.get(target) ?? classify.artifact({ target });
   made.set(target, known);
   return known;
@@ -63,6 +65,30 @@ test("bytes of one file, and the files of a folder", async () => {
     }
   }
 });
+
+gpuTest(
+  "a software adapter is refused, and taken where an option or useDevice says so",
+  async () => {
+    const bytes = packArtifact(await artifact("webgpu"));
+    const refused = await openModel(bytes).catch((error: Error) => error.message);
+    assert.match(String(refused), /^openWebGpu: the only adapter is software /);
+    const asked = await openModel(bytes, { allowSoftware: true });
+    assert.is(asked.target, "webgpu");
+    await agrees(asked);
+    await asked.dispose();
+    const onnx = await openModel(await onnxBytes(), { targets: ["webgpu"], allowSoftware: true });
+    assert.is(onnx.target, "webgpu");
+    const { device } = useDevice(await openWebGpu({ allowSoftware: true }));
+    const used = await openModel(bytes);
+    await agrees(used);
+    await used.dispose();
+    device.destroy();
+    await device.lost;
+    // One that is lost is named no longer.
+    const again = await openModel(bytes).catch((error: Error) => error.message);
+    assert.match(String(again), /^openWebGpu: the only adapter is software /);
+  },
+);
 
 test("an array alone is enough where its length tells the shape", async () => {
   const model = await openModel(packArtifact(await artifact("js")));

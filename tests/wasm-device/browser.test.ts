@@ -2,6 +2,7 @@
 import type { Artifact } from "@kiln-ml/artifact";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { pageWorkerSource } from "../../runtime/src/devices/wasm-worker.ts";
 import {
   browserTest,
   bundleForPage,
@@ -22,18 +23,18 @@ function spelled(artifact: Artifact): string {
 /** More than a page does on its own thread. */
 const long = 1e8;
 
-const page = (body: string) =>
+const page = (body: string, options = "{ threads: 3 }") =>
   bundleForPage({
     text: `
 import { createWasmDevice, load } from "@kiln-ml/runtime";
-const device = createWasmDevice({ threads: 3 });
+const device = createWasmDevice(${options});
 const open = (artifact) => load(artifact, device, { states: [] });
 const ramp = (n) => Float32Array.from({ length: n }, (_, i) => i);
 async function main() {${body}}
 globalThis.result = main().catch((error) => error.message);`,
   });
 
-const results = page(`
+const running = `
   const [sine, reverse, light] = await Promise.all([
     open(${spelled(elementwise(wasmKernel("sine"), long))}),
     open(${spelled(elementwise(wasmKernel("increment reverse"), long))}),
@@ -50,11 +51,17 @@ const results = page(`
   const all = await Promise.all(running);
   const [row] = await reverse.profile([x]);
   const same = all.every((values) => values.every((v, i) => v === all[0][i]));
-  return [device.name, same, all[0].length, all[0][7], (await late.data())[3], row.ms >= 0];`);
+  return [device.name, same, all[0].length, all[0][7], (await late.data())[3], row.ms >= 0];`;
+const results = page(running);
 
-async function resultsUnder(headers: Readonly<Record<string, string>>, body = results) {
+async function resultsUnder(
+  headers: Readonly<Record<string, string>>,
+  body = results,
+  more: Readonly<Record<string, string>> = {},
+) {
   let result: unknown;
-  await withPage(pageOf(await body, headers), async (open) => {
+  const { files } = pageOf(await body);
+  await withPage({ files: { ...files, ...more }, headers: { "*": headers } }, async (open) => {
     result = await resultOf(open);
   });
   return result as unknown[];
@@ -91,6 +98,21 @@ browserTest(
     expected(values);
   },
 );
+
+browserTest("under such a policy, threads have a script of the page's own", async () => {
+  const strict = policy("default-src 'self' 'wasm-unsafe-eval'");
+  const text = (path: string) =>
+    page(running, `{ threads: 3, threadScript: ${JSON.stringify(path)} }`);
+  const threads = { "/threads.js": pageWorkerSource };
+  const values = await resultsUnder(strict, text("/threads.js"), threads);
+  assert.is(values[0], "wasm (relaxed simd, 3 threads)");
+  expected(values);
+  const none = await resultsUnder(strict, text("/none.js"));
+  assert.is(
+    none[0],
+    "wasm (relaxed simd, 1 thread: workers do not start: a worker ended: /none.js cannot be loaded: it is not there, or the page's policy lacks it in worker-src)",
+  );
+});
 
 browserTest("a page that forbids WebAssembly is told the way out", async () => {
   assert.is(

@@ -4,7 +4,7 @@
  */
 import type { Artifact, Constant, KernelText } from "./artifact.ts";
 import { crc32Text } from "./crc32.ts";
-import { ArtifactError } from "./errors.ts";
+import { ArtifactError, checkOptions, type OptionNames } from "./errors.ts";
 import { decodeText } from "./json.ts";
 import { checkKernelText, scriptName } from "./kernel-module.ts";
 import { type FileEntry, type Manifest, readManifest } from "./manifest.ts";
@@ -12,7 +12,7 @@ import { readSafetensors } from "./safetensors.ts";
 import { distinct, manifestName, refuse } from "./schema.ts";
 import { targets } from "./targets.ts";
 import { verify } from "./verify.ts";
-import { checkModules, completed, modulesOf } from "./wasm-modules.ts";
+import { checkModules, completed, moduleFiles, modulesOf } from "./wasm-modules.ts";
 
 type Files = ReadonlyMap<string, Uint8Array>;
 
@@ -25,10 +25,23 @@ export const filesOf = (manifest: Uint8Array): readonly FileEntry[] => readManif
  *
  * Throws ArtifactError for files of another version, missing, truncated, altered, or not a possible artifact.
  */
-export const decodeArtifact = (files: Files): Artifact => decodeWithout(undefined, files);
+export function decodeArtifact(files: Files, options: DecodeOptions = {}): Artifact {
+  const { modules = true } = checkOptions("decodeArtifact", options, decodeOptions);
+  return decodeWithout(modules ? [] : Object.values(moduleFiles), files);
+}
 
-/** As decodeArtifact, but the file `omitted`, one of the two modules, need not be there. */
-export function decodeWithout(omitted: string | undefined, files: Files): Artifact {
+export interface DecodeOptions {
+  /**
+   * False for a wasm artifact without the bytes of its modules, where a module that is compiled
+   * already goes to `load`.
+   */
+  readonly modules?: boolean;
+}
+
+const decodeOptions: OptionNames<DecodeOptions> = { modules: 1 };
+
+/** As decodeArtifact, but the files `omitted`, of the two modules, need not be there. */
+export function decodeWithout(omitted: readonly string[], files: Files): Artifact {
   const bytes = files.get(manifestName);
   if (!bytes) throw new ArtifactError(`${manifestName}: the file is missing`);
   const manifest = readManifest(bytes);
@@ -46,7 +59,7 @@ export function decodeWithout(omitted: string | undefined, files: Files): Artifa
   return { version, target, name, signature, kernels, ...modules, plan, constants, weights, limits, features };
 }
 
-function checkFiles(manifest: Manifest, files: Files, omitted: string | undefined): Files {
+function checkFiles(manifest: Manifest, files: Files, omitted: readonly string[]): Files {
   distinct(
     manifest.files.map((f) => f.name),
     "files",
@@ -54,7 +67,7 @@ function checkFiles(manifest: Manifest, files: Files, omitted: string | undefine
   const listed = new Map<string, Uint8Array>();
   for (const { name, bytes: size, crc32 } of manifest.files) {
     const bytes = files.get(name);
-    if (!bytes && name === omitted) continue;
+    if (!bytes && omitted.includes(name)) continue;
     if (!bytes) throw new ArtifactError(`${name}: the file is missing`);
     if (bytes.length !== size)
       throw new ArtifactError(`${name}: ${bytes.length} bytes, the manifest says ${size}`);

@@ -56,7 +56,7 @@ export async function loadFromUrl(
     );
   const omitted = omittedBy(options);
   const fetched = filesOf(manifest)
-    .filter(({ name }) => name !== omitted)
+    .filter(({ name }) => !omitted.includes(name))
     .map(
       async ({ name, bytes }) =>
         [name, await fetchBytes(new URL(name, base), bytes, options)] as const,
@@ -71,8 +71,8 @@ export async function loadFromUrl(
 
 const isScript = (target: TargetName): boolean => targets[target].kernels === "script";
 
-const omittedBy = ({ relaxed }: UrlOptions): string | undefined =>
-  relaxed === undefined ? undefined : moduleFiles[relaxed ? "plain" : "relaxed"];
+const omittedBy = ({ relaxed }: UrlOptions): readonly string[] =>
+  relaxed === undefined ? [] : [moduleFiles[relaxed ? "plain" : "relaxed"]];
 
 function resolve(url: string | URL): URL {
   const page = (globalThis as { location?: { href: string } }).location?.href;

@@ -1,6 +1,7 @@
 /**
  * Data sets and loaders: plain arrays and items in, batches of typed arrays out. Imports the IR's errors and generator only.
  */
+export { type AudioLike, type FromAudioOptions, fromAudio, type Sound } from "./audio.ts";
 export * as augment from "./augment/index.ts";
 export { batchShapeOf, setBatchShape } from "./batch-shape.ts";
 export {
@@ -56,6 +57,17 @@ export {
 } from "./loader.ts";
 export { type Digit, type Mnist, mnistFromDigits, mnistFromIdx } from "./mnist.ts";
 export { permutation } from "./permutation.ts";
+export {
+  type FromPixelsOptions,
+  fromPixels,
+  type PictureValue,
+  type PixelBytes,
+  type PixelLayout,
+  type PixelSource,
+  type PixelTensor,
+  type ToPixelsOptions,
+  toPixels,
+} from "./pixels.ts";
 export {
   type BatchSampler,
   type BucketOptions,

@@ -55,15 +55,15 @@ function located(source: ModelSource): ModelSource {
 /** A drive's letter is no scheme. */
 const isUrl = (text: string): boolean => /^[a-z][a-z0-9+.-]+:/i.test(text);
 
-const openLocal: typeof openFile = async (file, targets, fetcher) => {
+const openLocal: typeof openFile = async (file, where, fetcher) => {
   const href = typeof file === "string" || file instanceof URL ? String(file) : "";
-  if (!href.startsWith("file:")) return openFile(file, targets, fetcher);
+  if (!href.startsWith("file:")) return openFile(file, where, fetcher);
   const path = fileURLToPath(href);
   fetcher.tell("load");
-  if (!/\.onnx$/i.test(path)) return artifactModel({ artifact: await readArtifact(path) }, targets);
+  if (!/\.onnx$/i.test(path)) return artifactModel({ artifact: await readArtifact(path) }, where);
   const { onnxModel } = await import("./open/onnx-model.ts");
   const beside = { file: basename(path), external: filesBeside(path) };
-  return onnxModel(await readWhole(path), targets, beside);
+  return onnxModel(await readWhole(path), where, beside);
 };
 
 /** Writes the state of a module or optimizer as a safetensors file. */

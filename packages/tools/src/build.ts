@@ -64,6 +64,11 @@ for (const { folder } of workspaces) {
   // Each tarball carries its licence; the one that is kept is the repository's.
   copyFileSync(join(root, "LICENSE"), join(root, folder, "LICENSE"));
 }
+const { pageWorkerSource } = await import(
+  pathToFileURL(join(root, "runtime/src/devices/wasm-worker.ts")).href
+);
+for (const folder of ["runtime", "packages/kiln"])
+  writeFileSync(join(root, folder, "dist/wasm-worker.js"), pageWorkerSource);
 const { bundlePage } = await import(
   pathToFileURL(join(root, "packages/inspector/src/bundle-page.ts")).href
 );

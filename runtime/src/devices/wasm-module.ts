@@ -56,7 +56,7 @@ function moduleBytes(
   const bytes = relaxed && modules.relaxed.length > 0 ? modules.relaxed : modules.plain;
   if (bytes.length === 0)
     throw new ArtifactError(
-      "load: the plain module was left out, the device runs no relaxed SIMD\n  pass { relaxed: false } to loadFromUrl",
+      "load: the plain module was left out, the device runs no relaxed SIMD\n  pass { relaxed: false } to loadFromUrl, or the module to load",
     );
   return (shared ? withSharedMemory(bytes) : bytes) as Uint8Array<ArrayBuffer>;
 }
@@ -69,6 +69,22 @@ function refusal(cause: Error): ArtifactError | DeviceError {
       { cause },
     );
   return new ArtifactError(`load: the module does not compile: ${cause.message}`, { cause });
+}
+
+/**
+ * One that the caller has compiled. Throws DeviceError for anything else, and where memory is
+ * shared, which the module's own is not.
+ */
+export function checkModule(module: object, shared: boolean): WebAssembly.Module {
+  if (!(module instanceof WebAssembly.Module))
+    throw new DeviceError(
+      "load: module must be a WebAssembly.Module of the artifact's kernels.wasm",
+    );
+  if (shared)
+    throw new DeviceError(
+      "load: a module that is compiled already runs on one thread\n  createWasmDevice({ threads: 1 })",
+    );
+  return module;
 }
 
 /**

@@ -15,13 +15,14 @@ import { control, spinMs } from "./wasm-worker.ts";
 export async function openThreadedExecutor(
   memory: WebAssembly.Memory,
   threads: number,
+  script: string | undefined,
   onFailure: (why: string) => void,
 ): Promise<{ executor: Executor; pool: Pool }> {
   const led = !maySleep();
   const first = led ? 0 : 1;
   let pool: Pool | undefined;
   try {
-    pool = new Pool(memory, threads - first);
+    pool = new Pool(memory, threads - first, script);
     await pool.open(first);
   } catch (error) {
     pool?.end("it is not used");

@@ -1,31 +1,20 @@
 /**
- * Workers of Node and of the web behind one face, and whether there can be any. Knows nothing of
- * what they do.
+ * Whether there can be threads here, and how many. Starts none: that is `wasm-thread.ts`, which is
+ * loaded only where there are some.
  */
-
-export interface Thread {
-  post(message: unknown): void;
-  /** Whether the process must not end before the thread has spoken. */
-  hold(on: boolean): void;
-  end(): void;
-}
-
-export interface ThreadEvents {
-  message(data: { readonly is: string }): void;
-  /** It has died, or never came to life. */
-  ended(why: string): void;
-}
 
 /**
  * Node's own modules without an import, which bundlers for pages would follow. Since Node 20.16.
  */
-function nodeModule(name: "node:worker_threads"): typeof import("node:worker_threads") | undefined;
-function nodeModule(name: "node:os"): typeof import("node:os") | undefined;
-function nodeModule(name: string): unknown {
+export function nodeModule(
+  name: "node:worker_threads",
+): typeof import("node:worker_threads") | undefined;
+export function nodeModule(name: "node:os"): typeof import("node:os") | undefined;
+export function nodeModule(name: string): unknown {
   return typeof process === "undefined" ? undefined : process.getBuiltinModule?.(name);
 }
 
-const inNode = (): boolean =>
+export const inNode = (): boolean =>
   typeof process !== "undefined" && process.versions?.node !== undefined;
 
 /** Why there can be no threads, or null. */
@@ -56,43 +45,4 @@ export function maySleep(): boolean {
   } catch {
     return false;
   }
-}
-
-/** Throws where the page's policy forbids it; some browsers report that through `ended` instead. */
-export function startThread(source: string, events: ThreadEvents): Thread {
-  return inNode() ? startNodeThread(source, events) : startWebThread(source, events);
-}
-
-function startNodeThread(source: string, events: ThreadEvents): Thread {
-  const { Worker: NodeWorker } = nodeModule("node:worker_threads")!;
-  // The options of this process could name loaders, which every thread would start anew.
-  const worker = new NodeWorker(source, { eval: true, execArgv: [], name: "kiln-wasm" });
-  worker.unref();
-  worker.on("message", (data) => events.message(data));
-  worker.on("error", (error) => events.ended(error.message));
-  worker.on("exit", (code) => events.ended(`it exited with code ${code}`));
-  return {
-    post: (message) => worker.postMessage(message),
-    hold: (on) => (on ? worker.ref() : worker.unref()),
-    end: () => void worker.terminate(),
-  };
-}
-
-function startWebThread(source: string, events: ThreadEvents): Thread {
-  const url = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-  const worker = new Worker(url, { name: "kiln-wasm" });
-  worker.onmessage = ({ data }) => {
-    URL.revokeObjectURL(url);
-    events.message(data);
-  };
-  worker.onerror = (event) => {
-    event.preventDefault();
-    // A policy's refusal has no message.
-    events.ended(event.message || "the page's policy lacks worker-src blob:");
-  };
-  return {
-    post: (message) => worker.postMessage(message),
-    hold: () => {},
-    end: () => worker.terminate(),
-  };
 }

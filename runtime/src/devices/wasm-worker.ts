@@ -37,8 +37,7 @@ export const spinMs = 0.05;
  * In `help`, a thread that comes late finds the call over, and may have read words of the next one:
  * then the claim fails.
  */
-export const workerSource = `"use strict";
-const node = typeof require === "function" ? require("node:worker_threads").parentPort : null;
+const program = `
 const post = (message) => (node ?? self).postMessage(message);
 const programs = new Map();
 let block, memory, index, threads, leads;
@@ -156,3 +155,11 @@ function receive(message) {
 if (node) node.on("message", receive);
 else self.onmessage = ({ data }) => receive(data);
 `;
+
+/** A thread of Node or of a page. */
+export const workerSource = `"use strict";
+const node = typeof require === "function" ? require("node:worker_threads").parentPort : null;
+${program}`;
+
+/** A page's, as a module without imports: what the build writes into `wasm-worker.js`. */
+export const pageWorkerSource = `const node = null;\n${program}`;

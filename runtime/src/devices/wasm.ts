@@ -12,7 +12,7 @@ import { Pressure, taskPauses } from "./pressure.ts";
 import { RunQueue, takeNow } from "./run-queue.ts";
 import type { Stacks } from "./wasm-calls.ts";
 import { type Executor, Solo } from "./wasm-executor.ts";
-import { compileModule, compileModuleNow, hasRelaxedSimd } from "./wasm-module.ts";
+import { checkModule, compileModule, compileModuleNow, hasRelaxedSimd } from "./wasm-module.ts";
 import type { Pool } from "./wasm-pool.ts";
 import { WasmProgram } from "./wasm-program.ts";
 import { noThreads, threadsWanted } from "./wasm-threads.ts";
@@ -20,6 +20,11 @@ import { noThreads, threadsWanted } from "./wasm-threads.ts";
 export interface WasmOptions {
   /** Threads that run kernels; "auto", the default, is one a processor, at most 8. */
   readonly threads?: number | "auto";
+  /**
+   * In a page, the URL of the threads' script, `kiln-ml/wasm-worker`, for a policy without
+   * `worker-src blob:`; by default they start from a text.
+   */
+  readonly threadScript?: string | URL;
   /** Whether kernels use relaxed SIMD; by default where the engine has it. */
   readonly relaxed?: boolean;
   /** The most the memory may grow to; at most, and by default, 4 GiB. */
@@ -50,6 +55,7 @@ export class WasmDriver implements Driver {
   });
   /** The workers, once they have started. */
   pool: Pool | null = null;
+  readonly #threadScript: string | undefined;
   #threads: number;
   /** Why there are fewer threads than were asked for. */
   #note: string | null;
@@ -61,12 +67,13 @@ export class WasmDriver implements Driver {
   #resolveLost!: (info: LossInfo) => void;
 
   constructor(
-    { threads = "auto", relaxed, maxBytes = 2 ** 32, poison = false }: WasmOptions,
+    { threads = "auto", threadScript, relaxed, maxBytes = 2 ** 32, poison = false }: WasmOptions,
     memory = (shared: boolean, bytes: number) => new LinearMemory(shared, bytes),
   ) {
     const wanted = threadsWanted(threads);
     this.#note = wanted > 1 ? noThreads() : null;
     this.#threads = this.#note === null ? wanted : 1;
+    this.#threadScript = threadScript?.toString();
     this.#relaxed = relaxed ?? hasRelaxedSimd();
     this.#poison = poison;
     this.#linear = memory(this.#threads > 1, maxBytes);
@@ -157,8 +164,11 @@ export class WasmDriver implements Driver {
     return this.#runQueue.idle ? this.#copyOf(buffer, sizeBytes) : null;
   }
 
-  async load(artifact: Artifact): Promise<Program> {
-    const module = await compileModule(artifact, this.#relaxed, this.#linear.shared);
+  async load(artifact: Artifact, _?: unknown, compiled?: object): Promise<Program> {
+    const { shared } = this.#linear;
+    const module = compiled
+      ? checkModule(compiled, shared)
+      : await compileModule(artifact, this.#relaxed, shared);
     if (this.#failure !== null) throw new DeviceError(`load: ${this.#failure}`);
     this.#executor ??= this.#openExecutor();
     const executor = await this.#executor;
@@ -172,8 +182,11 @@ export class WasmDriver implements Driver {
   }
 
   /** For the calling thread alone: workers are told of a program later than that. */
-  loadNow(artifact: Artifact): Program {
-    const module = compileModuleNow(artifact, this.#relaxed, this.#linear.shared);
+  loadNow(artifact: Artifact, _?: unknown, compiled?: object): Program {
+    const { shared } = this.#linear;
+    const module = compiled
+      ? checkModule(compiled, shared)
+      : compileModuleNow(artifact, this.#relaxed, shared);
     this.#solo ??= new Solo(this.#linear.memory!);
     return WasmProgram.loadNow(this, this.#solo, artifact, module);
   }
@@ -223,8 +236,11 @@ export class WasmDriver implements Driver {
     if (this.#threads === 1) return new Solo(memory);
     try {
       const { openThreadedExecutor } = await import("./wasm-threaded-executor.ts");
-      const { executor, pool } = await openThreadedExecutor(memory, this.#threads, (why) =>
-        this.lose(why),
+      const { executor, pool } = await openThreadedExecutor(
+        memory,
+        this.#threads,
+        this.#threadScript,
+        (why) => this.lose(why),
       );
       if (this.#failure !== null) executor.end(this.#failure);
       else this.pool = pool;
@@ -258,7 +274,13 @@ export class WasmDriver implements Driver {
   }
 }
 
-const wasmOptions: OptionNames<WasmOptions> = { threads: 1, relaxed: 1, maxBytes: 1, poison: 1 };
+const wasmOptions: OptionNames<WasmOptions> = {
+  threads: 1,
+  threadScript: 1,
+  relaxed: 1,
+  maxBytes: 1,
+  poison: 1,
+};
 
 /**
  * A device that runs `wasm` artifacts on this machine's processors.

@@ -25,7 +25,7 @@ const webGpuOptions: OptionNames<WebGpuOptions> = {
 /** As `openWebGpu` says, with a driver of this class. */
 export async function openAdapter(options: WebGpuOptions, Driver = WebGpuDriver): Promise<Device> {
   checkOptions("openWebGpu", options, webGpuOptions);
-  const gpu = options.gpu ?? globalThis.navigator?.gpu ?? (await nodeGpu());
+  const gpu = (options.gpu as GPU | undefined) ?? globalThis.navigator?.gpu ?? (await nodeGpu());
   held.add(gpu);
   const { powerPreference } = options;
   const adapter = await gpu.requestAdapter(powerPreference ? { powerPreference } : {});

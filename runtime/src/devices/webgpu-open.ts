@@ -4,10 +4,15 @@
  */
 import type { Device } from "../device.ts";
 
+/** A `GPU` object, without the types of WebGPU, which a program need not have. */
+export interface GpuLike {
+  requestAdapter(options?: object): Promise<unknown>;
+}
+
 export interface WebGpuOptions {
   /** The `GPU` object to ask; default `navigator.gpu`, or npm `webgpu` in Node. */
-  readonly gpu?: GPU;
-  readonly powerPreference?: GPUPowerPreference;
+  readonly gpu?: GpuLike;
+  readonly powerPreference?: "low-power" | "high-performance";
   /** Accept an adapter that runs on the CPU, such as SwiftShader. */
   readonly allowSoftware?: boolean;
   /** Submits that may be unfinished before a run waits; short runs share one. Default 3. */

@@ -1,12 +1,15 @@
 /**
- * `npm run check:packages`: the packed tarballs under each bundler, in a page with a strict policy, with a worker, and on a server. One
- * line a combination; fails if one does not compute what it should, warns, or logs an error. `-- vite page` runs those that match.
+ * `npm run check:packages`: the packed tarballs under each bundler, in a page with a strict policy,
+ * with a worker, and on a server; at the edge, and in each template of `create-kiln-app`.
+ * One line a combination; fails if one does not compute what it should, warns, or logs an error.
+ * `-- vite page` runs those that match.
  */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { resultOf, withPage } from "../../support/browser.ts";
 import { installedProject, type Project } from "../install.ts";
+import { openApps, template, workerd } from "./apps.ts";
 import { type Bundler, bundlers, installBundlers, written } from "./bundlers.ts";
 
 const page = `import { compile } from "kiln-ml";
@@ -98,7 +101,7 @@ async function cell(
   return inPage(written(out), models, warnings, isWorker ? "2,4,6" : pageSays);
 }
 
-/** The two artifacts, as the installed command makes them. */
+/** The artifacts, as the installed command makes them. */
 function modelsOf(project: Project): Files {
   project.write(
     "model.js",
@@ -108,36 +111,91 @@ function modelsOf(project: Project): Files {
   const kiln = join("node_modules", "kiln-ml", "dist", "cli.js");
   project.node(kiln, "compile", "model.js", "-o", "models/js", "--target", "js");
   project.node(kiln, "compile", "model.js", "-o", "models/wasm.kiln", "--target", "wasm");
+  project.node(kiln, "compile", "model.js", "-o", "models/wasm", "--target", "wasm");
   return written(join(project.folder, "models"));
 }
 
+interface Combination {
+  readonly name: string;
+  readonly kind: string;
+  run(): Promise<Outcome>;
+}
+
+const plain = (said: string, wanted: string | RegExp): Outcome => {
+  const right = typeof wanted === "string" ? said === wanted : wanted.test(said);
+  return { said, wanted: right ? said : String(wanted), warnings: [], bytes: 0 };
+};
+
+/**
+ * What each template says when it has run; of the page the targets and the times are the machine's.
+ */
+const templates: Readonly<Record<string, RegExp>> = {
+  train: /wrote spirals\.kiln/,
+  page: /^16384 points on wasm in [\d.]+ ms$/,
+  onnx: /^on \w+ in [\d.]+ ms$/,
+  server: /^\{"y":\[\[[-\d.e]+\],\[[-\d.e]+\]\]\}$/,
+};
+
 const wanted = process.argv.slice(2);
-installBundlers();
-const project = installedProject();
-const models = modelsOf(project);
+const project = once(installedProject);
+const models = once(() => modelsOf(project()));
+const modelFolder = (): string => {
+  models();
+  return join(project().folder, "models");
+};
+const apps = once(() => openApps(project()));
+
+function once<T>(make: () => T): () => T {
+  let made: { readonly value: T } | undefined;
+  return () => {
+    made ??= { value: make() };
+    return made.value;
+  };
+}
+
+const combinations: readonly Combination[] = [
+  ...bundlers.flatMap((bundler) =>
+    ["page", "worker", "server"].map((kind) => ({
+      name: bundler.name,
+      kind,
+      run: () => {
+        installBundlers();
+        return cell(bundler, kind, project(), models());
+      },
+    })),
+  ),
+  {
+    name: "workerd",
+    kind: "edge",
+    run: async () => plain(await workerd(apps(), modelFolder()), "js 2,4,6; wasm 2,4,6"),
+  },
+  ...Object.entries(templates).map(([kind, says]) => ({
+    name: "create",
+    kind,
+    run: async () => plain(await template(apps(), kind), says),
+  })),
+];
+
+/** The message of an error, with what a command that failed printed. */
+function told(error: Error & { readonly stdout?: string; readonly stderr?: string }): string {
+  const printed = [error.stdout, error.stderr].map((text) => text?.trim().slice(-600));
+  return [error.message, ...printed].filter(Boolean).join(" | ").replaceAll("\n", " ");
+}
+
 let failed = 0;
-for (const bundler of bundlers)
-  for (const kind of ["page", "worker", "server"]) {
-    if (!wanted.every((word) => `${bundler.name} ${kind}`.includes(word))) continue;
-    const started = performance.now();
-    const {
-      said,
-      wanted: right,
-      warnings,
-      bytes,
-    } = await cell(bundler, kind, project, models).catch((error: Error) => ({
-      said: error.message,
-      wanted: "",
-      warnings: [],
-      bytes: 0,
-    }));
-    const ok = said === right && warnings.length === 0;
-    if (!ok) failed += 1;
-    const size = bytes ? `${(bytes / 1000).toFixed(0)} kB gzip`.padStart(12) : "".padStart(12);
-    const seconds = `${((performance.now() - started) / 1000).toFixed(1)} s`.padStart(7);
-    const why = ok ? "" : `  ${[...(said === right ? [] : [said]), ...warnings].join(" | ")}`;
-    console.log(
-      `${bundler.name.padEnd(8)} ${kind.padEnd(7)} ${ok ? "ok  " : "FAIL"}${size}${seconds}${why}`,
-    );
-  }
+for (const { name, kind, run } of combinations) {
+  if (!wanted.every((word) => `${name} ${kind}`.includes(word))) continue;
+  const started = performance.now();
+  const outcome = await run().catch(
+    (error: Error): Outcome => ({ said: told(error), wanted: "", warnings: [], bytes: 0 }),
+  );
+  const { said, warnings, bytes } = outcome;
+  const right = said === outcome.wanted;
+  const ok = right && warnings.length === 0;
+  if (!ok) failed += 1;
+  const size = bytes ? `${(bytes / 1000).toFixed(0)} kB gzip`.padStart(12) : "".padStart(12);
+  const seconds = `${((performance.now() - started) / 1000).toFixed(1)} s`.padStart(7);
+  const why = ok ? "" : `  ${[...(right ? [] : [said]), ...warnings].join(" | ")}`;
+  console.log(`${name.padEnd(8)} ${kind.padEnd(9)} ${ok ? "ok  " : "FAIL"}${size}${seconds}${why}`);
+}
 process.exit(failed ? 1 : 0);

@@ -66,7 +66,21 @@ async function compiled(program: Program, options: CompileOptions): Promise<Comp
   const { compileProgram, loadTarget } = await import("@kiln-ml/compiler/compile");
   await loadTarget(options.target);
   counts.compiled++;
-  return compileProgram(program, options);
+  return compileProgram(program, told(options));
+}
+
+/** Options that tell what is set to be told of the stages, too. */
+function told(options: CompileOptions): CompileOptions {
+  const { compiling } = settings;
+  if (!compiling) return options;
+  const { observe, name: program = "program" } = options;
+  return {
+    ...options,
+    observe: (stage, state) => {
+      compiling({ program, stage });
+      observe?.(stage, state);
+    },
+  };
 }
 
 function remembered(key: string): Artifact | undefined {

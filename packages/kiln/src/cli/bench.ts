@@ -1,5 +1,6 @@
 /** `kiln bench`: the time of a model on random inputs, whole and by kernel. */
 import { settings } from "../devices/settings.ts";
+import { takeDevice } from "./device.ts";
 import { madeUpArguments } from "./made-up.ts";
 import { frontOf, loadModel, modelHelp } from "./model.ts";
 import { helpOf, type Option, shared, tableOf } from "./options.ts";
@@ -11,6 +12,7 @@ import { countFrom, dimsFrom, oneFile, parseOptions, targetFrom, threadsFrom } f
 
 export const options: readonly Option[] = [
   { name: "target", value: "auto|js|wasm|webgpu", help: "where it runs (auto)" },
+  shared.device,
   shared.threads,
   { name: "dims", value: "N=32,T=8", help: "values of symbols; 32 for those not named" },
   shared.tuning,
@@ -38,6 +40,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const dims = dimsFrom("bench", values.dims);
   settings.target = targetFrom("bench", values.target);
   settings.threads = threadsFrom("bench", values.threads);
+  takeDevice("bench", values.device);
   if (values["no-fusion"]) settings.fusion = false;
   await useTuning(values.tuning);
   if (isArtifact(path)) return benchArtifact(path, dims, runs, values);

@@ -8,6 +8,7 @@ import { inspectionPage } from "@kiln-ml/inspector/node";
 import type { TargetOption } from "../devices/session.ts";
 import { settings } from "../devices/settings.ts";
 import { costs, kernels, plan, signature } from "./artifact-text.ts";
+import { takeDevice } from "./device.ts";
 import type { Dims } from "./extents.ts";
 import { short } from "./failure.ts";
 import { madeUpArguments } from "./made-up.ts";
@@ -50,6 +51,7 @@ groups kernel-ir ${ofArtifact.join(" ")}`,
     value: "N",
     help: "threads of wasm that placement reckons with (one a core, at most 8)",
   },
+  shared.device,
   { name: "adapter", value: "KIND", help: "reckon with this one: none, integrated, discrete" },
   { ...shared.json, help: "all of it as JSON, in the form of @kiln-ml/inspector" },
   {
@@ -86,6 +88,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const target = targetFrom("inspect", values.target);
   const adapter = adapterFrom(values.adapter);
   settings.threads = threadsFrom("inspect", values.threads);
+  takeDevice("inspect", values.device);
   if (values["no-fusion"]) settings.fusion = false;
   if (values.json || values.html !== undefined) {
     const inspection = isModel

@@ -19,6 +19,11 @@ export const shared = {
     value: "N|auto",
     help: "threads of wasm (auto: one a core, at most 8)",
   },
+  device: {
+    name: "device",
+    value: "software",
+    help: "take a WebGPU adapter that runs on the CPU",
+  },
   tuning: { name: "tuning", value: "FILE|cache", help: "choices that kiln tune found" },
   json: { name: "json", help: "the result as JSON" },
 } as const satisfies Record<string, Option>;

@@ -1,6 +1,7 @@
 /** `kiln run`: a script, with the target and fusion chosen from outside, and a profile at its end. */
 import { resolve } from "node:path";
 import { settings } from "../devices/settings.ts";
+import { takeDevice } from "./device.ts";
 import { fail } from "./failure.ts";
 import { helpOf, type Option, shared, tableOf } from "./options.ts";
 import { Profile } from "./profile.ts";
@@ -17,6 +18,7 @@ export const options: readonly Option[] = [
     value: "auto|js|wasm|webgpu",
     help: "where compiled functions run that name no target (auto)",
   },
+  shared.device,
   shared.threads,
   { ...shared.noFusion, help: "one kernel for each operation, to compare" },
   shared.tuning,
@@ -48,6 +50,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const script = oneFile("run", positionals);
   settings.target = targetFrom("run", values.target);
   settings.threads = threadsFrom("run", values.threads);
+  takeDevice("run", values.device);
   if (isArtifact(script)) return runArtifact(script, dimsFrom("run", values.dims), values);
   if (values.dims !== undefined)
     throw new UsageError(`kiln run: --dims is for artifacts, and ${script} is a script`);

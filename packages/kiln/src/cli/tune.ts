@@ -3,6 +3,7 @@ import { existsSync } from "node:fs";
 import { settings } from "../devices/settings.ts";
 import { addTuning, readTuning, tuningCache } from "../tune/table-file.ts";
 import type { TunedKernel } from "../tune/tune.ts";
+import { takeDevice } from "./device.ts";
 import { short } from "./failure.ts";
 import { madeUpArguments } from "./made-up.ts";
 import { frontOf, loadModel, modelHelp } from "./model.ts";
@@ -17,11 +18,7 @@ export const options: readonly Option[] = [
     value: "webgpu|wasm|js",
     help: "what is tuned (webgpu); wasm and js have no choices today",
   },
-  {
-    name: "device",
-    value: "software",
-    help: "take an adapter that runs on the CPU, to try the command",
-  },
+  shared.device,
   { name: "dims", value: "N=32,T=8", help: "values of symbols; 32 for those not named" },
   {
     name: "guaranteed-limits",
@@ -60,9 +57,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const dims = dimsFrom("tune", values.dims);
   const target = targetFrom("tune", values.target ?? "webgpu");
   if (target === "auto") throw new UsageError("kiln tune: needs a target, auto is none");
-  if (values.device !== undefined && values.device !== "software")
-    throw new UsageError(`kiln tune: --device must be software, got ${values.device}`);
-  if (values.device === "software") settings.softwareAdapter = true;
+  takeDevice("tune", values.device);
   settings.target = target;
   const output = typeof values.output === "string" ? values.output : tuningCache();
   // What is there already must be readable before anything is timed.

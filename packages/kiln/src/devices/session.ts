@@ -2,7 +2,7 @@
  * Sessions: one device each, opened at first use, and the queue that keeps runs in the order they
  * were asked for. A session owns no values; `storage.ts` knows where they live.
  */
-import type { TargetName } from "@kiln-ml/artifact";
+import { checkOptions, type OptionNames, type TargetName } from "@kiln-ml/artifact";
 import { checkTargetName } from "@kiln-ml/compiler/program";
 import { DeviceError, GraphError } from "@kiln-ml/ir";
 import { type Device, openWebGpu, wasmThreads } from "@kiln-ml/runtime/loader";
@@ -122,7 +122,8 @@ async function openWasm(): Promise<Session> {
   const missing = wasmMissing();
   if (missing) throw new DeviceError(`wasm: ${missing}\n  use the target js, or "auto"`);
   const { createWasmDevice } = await devices.wasm();
-  const device = createWasmDevice({ threads: settings.threads ?? "auto" });
+  const { threads = "auto", threadScript } = settings;
+  const device = createWasmDevice({ threads, ...(threadScript ? { threadScript } : {}) });
   return watch({ target: "wasm", device });
 }
 
@@ -169,6 +170,7 @@ function watch(session: Session): Session {
     if (!isCurrent(session)) return;
     sessions.delete(session.target);
     current.delete(session.target);
+    settings.used?.delete(session.target);
     forgetChoice();
   });
   return session;
@@ -180,14 +182,18 @@ function forgetChoice(): void {
 }
 
 /**
- * Makes `device` the one that `target` runs on, such as a software adapter opened by hand. Values
- * that live on the device used before stay there. `torch.set_default_device`.
+ * Makes `device` the one that its target runs on, such as a software adapter opened by hand; models
+ * that `openModel` opens from here on take it too. Values that live on the device used before stay
+ * there. `torch.set_default_device`.
+ *
  * @example
  *   const { device } = await sessionFor("js");
  *   useDevice(device).target // "js"
  */
 export function useDevice(device: Device): Session {
   const session = watch({ target: device.target, device });
+  settings.used ??= new Map();
+  settings.used.set(session.target, device);
   sessions.set(session.target, Promise.resolve(session));
   forgetChoice();
   return session;
@@ -195,15 +201,19 @@ export function useDevice(device: Device): Session {
 
 /**
  * The threads of the wasm device, which all programs on it share; default "auto", as many as there
+ * The threads of the wasm device, which all programs on it share; default "auto", as many as there
  * are cores, or 1 where memory cannot be shared. Throws GraphError for anything else than a
  * positive integer or "auto", and once the device is open with another number.
  * `torch.set_num_threads`.
  *
  * @param threads A positive integer, or "auto".
+ * @param options `threadScript`, in a page: the URL of their script, `kiln-ml/wasm-worker`, for a
+ *   policy without `worker-src blob:`.
  * @example
  *   setThreads(0) // throws GraphError
  */
-export function setThreads(threads: ThreadCount): void {
+export function setThreads(threads: ThreadCount, options: ThreadOptions = {}): void {
+  const { threadScript } = checkOptions("setThreads", options, threadOptions);
   if (threads !== "auto" && !(Number.isInteger(threads) && threads >= 1))
     throw new GraphError(
       `setThreads: takes a positive integer or "auto", got ${JSON.stringify(threads)}`,
@@ -214,7 +224,14 @@ export function setThreads(threads: ThreadCount): void {
       `setThreads: the wasm device is open with ${before} threads, ${threads} were asked for\n  call it before anything runs, or useDevice(createWasmDevice({ threads: ${JSON.stringify(threads)} }))`,
     );
   settings.threads = threads;
+  if (threadScript !== undefined) settings.threadScript = threadScript;
 }
+
+export interface ThreadOptions {
+  readonly threadScript?: string | URL;
+}
+
+const threadOptions: OptionNames<ThreadOptions> = { threadScript: 1 };
 
 let tail: Promise<void> = Promise.resolve();
 

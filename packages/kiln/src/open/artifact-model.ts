@@ -15,6 +15,7 @@ import {
   openWebGpu,
   type RunOptions,
 } from "@kiln-ml/runtime/loader";
+import { settings } from "../devices/settings.ts";
 import { wasmMissing } from "../devices/wasm-support.ts";
 import type { OpenedModel } from "./open-model.ts";
 import {
@@ -25,31 +26,51 @@ import {
   plainNames,
 } from "./values.ts";
 
-const devices = new Map<TargetName, Promise<Device>>();
+/** Which device of a target is meant. */
+export interface DeviceWishes {
+  /** Accept a WebGPU adapter that runs on the CPU. */
+  readonly allowSoftware?: boolean;
+  /** In a page, the URL of the script of the wasm threads. */
+  readonly threadScript?: string | URL;
+}
 
-/** The device that models of a target share. Throws DeviceError if this machine has none. */
-export function deviceFor(target: TargetName): Promise<Device> {
-  const known = devices.get(target);
+const devices = new Map<string, Promise<Device>>();
+
+/**
+ * The device that models of a target share: the one that `useDevice` named, else one that is opened
+ * here. Throws DeviceError if this machine has none.
+ */
+export function deviceFor(target: TargetName, wishes: DeviceWishes = {}): Promise<Device> {
+  const used = settings.used?.get(target);
+  if (used) return Promise.resolve(used);
+  const software = (wishes.allowSoftware ?? settings.softwareAdapter) === true;
+  const key = target === "webgpu" && software ? "webgpu, software" : target;
+  const known = devices.get(key);
   if (known) return known;
-  const opening = open(target);
-  devices.set(target, opening);
+  const opening = open(target, software, wishes.threadScript ?? settings.threadScript);
+  devices.set(key, opening);
   // A failure is not kept, nor is a device that was lost.
   const forget = () => {
-    if (devices.get(target) === opening) devices.delete(target);
+    if (devices.get(key) === opening) devices.delete(key);
   };
   opening.then((device) => device.lost.then(forget), forget);
   return opening;
 }
 
-async function open(target: TargetName): Promise<Device> {
+async function open(
+  target: TargetName,
+  allowSoftware: boolean,
+  threadScript: string | URL | undefined,
+): Promise<Device> {
   if (target === "js") return (await import("@kiln-ml/runtime/cpu")).createCpuDevice();
-  if (target === "webgpu") return openWebGpu();
+  if (target === "webgpu") return openWebGpu({ allowSoftware });
   const missing = wasmMissing();
   if (missing)
     throw new DeviceError(
       `openModel: ${missing}\n  compile the model for js too, and pass { wasm: …, js: … }`,
     );
-  return (await import("@kiln-ml/runtime/wasm")).createWasmDevice({ threads: "auto" });
+  const { createWasmDevice } = await import("@kiln-ml/runtime/wasm");
+  return createWasmDevice({ threads: "auto", ...(threadScript ? { threadScript } : {}) });
 }
 
 type Spec = Artifact["signature"]["inputs"][number];
@@ -63,9 +84,14 @@ function tensors(specs: readonly Spec[]): ModelTensor[] {
   }));
 }
 
+/** Where a model may run: wherever it can, or on targets, the best first. */
+export interface Where extends DeviceWishes {
+  readonly targets?: readonly TargetName[] | undefined;
+}
+
 export async function artifactModel(
   { artifact, kernels }: LoadedArtifact,
-  targets: readonly TargetName[] | undefined,
+  { targets, ...wishes }: Where,
 ): Promise<OpenedModel> {
   const { target, signature } = artifact;
   if (targets && !targets.includes(target))
@@ -77,7 +103,7 @@ export async function artifactModel(
     throw new GraphError(
       `openModel: ${artifact.name} has no weights for ${unset.name}\n  compile it without --no-weights, or load it with @kiln-ml/runtime and states of your own`,
     );
-  const device = await deviceFor(target);
+  const device = await deviceFor(target, wishes);
   const states = initialStates(artifact, device);
   const executable = await load(artifact, device, kernels ? { states, kernels } : { states });
   const [inputs, outputs] = [tensors(signature.inputs), tensors(signature.outputs)];

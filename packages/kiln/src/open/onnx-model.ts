@@ -2,7 +2,9 @@
 import { DeviceError, type TargetName } from "@kiln-ml/artifact";
 import type { ValueDef } from "@kiln-ml/onnx";
 import { sessionFor } from "../devices/session.ts";
+import { settings } from "../devices/settings.ts";
 import { loadOnnx, type OnnxOptions, type OnnxTensor } from "../onnx.ts";
+import type { Where } from "./artifact-model.ts";
 import type { OpenedModel } from "./open-model.ts";
 import { inOrderOf, type ModelTensor, shaped, type TensorArray } from "./values.ts";
 
@@ -29,9 +31,12 @@ function tensorOf({ name, type }: ValueDef): ModelTensor {
 
 export async function onnxModel(
   bytes: Uint8Array,
-  targets: readonly TargetName[] | undefined,
+  { targets, allowSoftware, threadScript }: Where,
   options: Pick<OnnxOptions, "file" | "external">,
 ): Promise<OpenedModel> {
+  // Its programs run on sessions, which open their devices as the settings say.
+  if (allowSoftware) await openSoftware();
+  if (threadScript !== undefined) settings.threadScript = threadScript;
   const target = targets && (await firstHere(targets));
   const model = loadOnnx(bytes, { ...options, ...(target ? { target } : {}) });
   const inputs = model.inputs.map(tensorOf);
@@ -62,6 +67,22 @@ export async function onnxModel(
     // Its programs belong to the session, which may run others.
     dispose: async () => {},
   };
+}
+
+/**
+ * The session of WebGPU, on whatever adapter there is. Others that open one are as strict as
+ * before.
+ */
+async function openSoftware(): Promise<void> {
+  const before = settings.softwareAdapter ?? false;
+  settings.softwareAdapter = true;
+  try {
+    await sessionFor("webgpu");
+  } catch (error) {
+    if (!(error instanceof DeviceError)) throw error;
+  } finally {
+    settings.softwareAdapter = before;
+  }
 }
 
 /**

@@ -17,7 +17,8 @@ import {
   unpackArtifact,
 } from "@kiln-ml/artifact";
 import type { RunOptions } from "@kiln-ml/runtime/loader";
-import { artifactModel, deviceFor } from "./artifact-model.ts";
+import { artifactModel, type DeviceWishes, deviceFor, type Where } from "./artifact-model.ts";
+import type { WorkerLike } from "./channel.ts";
 import {
   bytesOf,
   Fetcher,
@@ -29,9 +30,9 @@ import {
   urlOf,
 } from "./source.ts";
 import type { ModelResult, ModelTensor, ModelValue } from "./values.ts";
-import { openInWorker, type WorkerLike } from "./worker-client.ts";
+import { openInWorker } from "./worker-client.ts";
 
-export interface OpenModelOptions extends Fetching {
+export interface OpenModelOptions extends Fetching, DeviceWishes {
   /** Called as bytes come, when loading begins, and when the model is ready. */
   readonly onProgress?: (progress: Progress) => void;
   /** Ends it: the call rejects with the signal's reason. */
@@ -53,6 +54,8 @@ const openModelOptions: OptionNames<OpenModelOptions> = {
   cache: 1,
   targets: 1,
   worker: 1,
+  allowSoftware: 1,
+  threadScript: 1,
 };
 
 /** A model that is ready to run. */
@@ -85,14 +88,8 @@ export const openModel = (
   options: OpenModelOptions = {},
 ): Promise<OpenedModel> => openWith(source, options, openFile);
 
-type Targets = readonly TargetName[] | undefined;
-
 /** Opens one file or folder. */
-export type OpenFile = (
-  file: ModelFile,
-  targets: Targets,
-  fetcher: Fetcher,
-) => Promise<OpenedModel>;
+export type OpenFile = (file: ModelFile, where: Where, fetcher: Fetcher) => Promise<OpenedModel>;
 
 /** `openModel` with another way to open files. */
 export async function openWith(
@@ -132,11 +129,16 @@ const isFile = (source: ModelSource): source is ModelFile =>
 
 async function opened(
   source: ModelSource,
-  { targets }: OpenModelOptions,
+  options: OpenModelOptions,
   fetcher: Fetcher,
   open: OpenFile,
 ): Promise<OpenedModel> {
-  if (isFile(source)) return open(source, targets, fetcher);
+  const { targets, allowSoftware, threadScript } = options;
+  const wishes: DeviceWishes = {
+    ...(allowSoftware === undefined ? {} : { allowSoftware }),
+    ...(threadScript === undefined ? {} : { threadScript }),
+  };
+  if (isFile(source)) return open(source, { ...wishes, targets }, fetcher);
   if (typeof source !== "object" || source === null)
     throw new GraphError(
       `openModel: takes a URL, bytes, files by name, or one of these for each target, got ${typeof source}`,
@@ -146,13 +148,13 @@ async function opened(
     const file = source[target];
     if (file === undefined) continue;
     try {
-      await deviceFor(target);
+      await deviceFor(target, wishes);
     } catch (error) {
       if (!(error instanceof DeviceError)) throw error;
       reasons.push(`${target}: ${error.message.split("\n")[0]}`);
       continue;
     }
-    return open(file, [target], fetcher);
+    return open(file, { ...wishes, targets: [target] }, fetcher);
   }
   const given = Object.keys(source).join(", ") || "nothing";
   throw new DeviceError(
@@ -163,43 +165,39 @@ async function opened(
 /** A URL, bytes, or files by name. */
 export async function openFile(
   source: ModelFile,
-  targets: Targets,
+  where: Where,
   fetcher: Fetcher,
 ): Promise<OpenedModel> {
   if (source instanceof Map) {
     fetcher.tell("load");
-    return artifactModel({ artifact: decodeArtifact(source) }, targets);
+    return artifactModel({ artifact: decodeArtifact(source) }, where);
   }
   if (source instanceof Uint8Array || source instanceof ArrayBuffer) {
     fetcher.tell("load");
-    return openBytes(bytesOf(source), targets);
+    return openBytes(bytesOf(source), where);
   }
   const url = urlOf(source as string | URL);
   if (/\.onnx$/i.test(url.pathname)) {
     const bytes = await fetchBytes(url, Number.MAX_SAFE_INTEGER, fetcher);
     fetcher.tell("load");
-    return openBytes(bytes, targets, url.pathname.split("/").at(-1));
+    return openBytes(bytes, where, url.pathname.split("/").at(-1));
   }
-  const loaded = await fetchArtifact(url, fetcher);
+  const loaded = await fetchArtifact(url, where, fetcher);
   fetcher.tell("load");
-  return artifactModel(loaded, targets);
+  return artifactModel(loaded, where);
 }
 
-async function openBytes(
-  bytes: Uint8Array,
-  targets: readonly TargetName[] | undefined,
-  file?: string,
-): Promise<OpenedModel> {
-  if (isPacked(bytes)) return artifactModel({ artifact: unpackArtifact(bytes) }, targets);
+async function openBytes(bytes: Uint8Array, where: Where, file?: string): Promise<OpenedModel> {
+  if (isPacked(bytes)) return artifactModel({ artifact: unpackArtifact(bytes) }, where);
   if (bytes.length === 0) throw new ArtifactError("openModel: the file is empty");
   const { onnxModel } = await import("./onnx-model.ts");
-  return onnxModel(bytes, targets, file === undefined ? {} : { file });
+  return onnxModel(bytes, where, file === undefined ? {} : { file });
 }
 
 const manifestName = "manifest.json";
 
 /** Of a wasm artifact only the module that this machine runs; which target it is for stands in the manifest. */
-async function fetchArtifact(url: URL, fetcher: Fetcher): Promise<LoadedArtifact> {
+async function fetchArtifact(url: URL, where: Where, fetcher: Fetcher): Promise<LoadedArtifact> {
   if (url.pathname.endsWith(".kiln")) return loadFromUrl(url, fetcher);
   const base = new URL(url.href);
   if (!base.pathname.endsWith("/")) base.pathname += "/";
@@ -209,7 +207,7 @@ async function fetchArtifact(url: URL, fetcher: Fetcher): Promise<LoadedArtifact
     file.href === at.href ? new Response(manifest as BodyInit) : fetcher.fetch(file);
   const isWasm = filesOf(manifest).some(({ name }) => name.endsWith(".wasm"));
   if (!isWasm) return loadFromUrl(url, { fetch });
-  const device = await deviceFor("wasm");
+  const device = await deviceFor("wasm", where);
   return loadFromUrl(url, { fetch, relaxed: device.features.has("relaxed-simd") });
 }
 

@@ -1,11 +1,13 @@
 /** The worker's side of `openModel`: opens one model and runs it, call by call. */
+import type { Reply } from "./channel.ts";
 import type { OpenedModel, OpenModelOptions, openModel } from "./open-model.ts";
-import type { Reply, Request } from "./worker-client.ts";
+import type { Progress } from "./source.ts";
+import type { Request } from "./worker-client.ts";
 
 /** Serves one model; `post` sends a reply and hands over the buffers. The result takes requests. */
 export function serveModel(
   open: typeof openModel,
-  post: (reply: Reply, transfer: ArrayBuffer[]) => void,
+  post: (reply: Reply<Progress>, transfer: ArrayBuffer[]) => void,
 ): (request: Request) => Promise<void> {
   let model: OpenedModel | undefined;
   const running = new Map<number, AbortController>();

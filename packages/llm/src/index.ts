@@ -15,6 +15,7 @@ export { Decoder, type LayerCache, type StepInputs } from "./decoder.ts";
 export { LanguageModelError } from "./errors.ts";
 export {
   type EncodeOptions,
+  type Ending,
   type GenerateOptions,
   generate,
   generateTokens,
@@ -27,3 +28,4 @@ export { jsonTokenizer } from "./json-tokenizer.ts";
 export { choose, type SamplingOptions } from "./sampler.ts";
 export { TextSession, type TextSessionOptions } from "./session.ts";
 export { type SpmVocabulary, spmTokenizer, spmVocabulary } from "./spm-tokenizer.ts";
+export { TextStream } from "./text-stream.ts";

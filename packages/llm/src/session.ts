@@ -4,7 +4,7 @@
  * Texts of a batch stand at positions of their own; where one has no token, its position is beyond
  * the cache and nothing is written.
  */
-import { type CompiledFunction, compile, type TargetOption } from "kiln-ml";
+import { type CompiledFunction, compile, type TargetOption, versionOf } from "kiln-ml";
 import { checkOptions, type OptionNames, type Tensor, takeAlongAxis } from "kiln-ml/ir";
 import { caches, type Decoder, type LayerCache } from "./decoder.ts";
 import { LanguageModelError } from "./errors.ts";
@@ -48,6 +48,13 @@ export class TextSession {
   readonly #decode: Step;
   readonly #choices = new Map<string, Choice>();
   readonly #places: Int32Array;
+  /** Tokens whose keys and values stand in the caches, text by text. */
+  readonly #written: number[][];
+  /** The version of the weights that they were computed with. */
+  #writtenAt = 0;
+  #weights: readonly Tensor[] = [];
+  #ran = 0;
+  #turn = 0;
 
   constructor(net: Decoder, options: TextSessionOptions = {}) {
     checkOptions("textSession", options, sessionOptions);
@@ -67,6 +74,7 @@ export class TextSession {
     this.chunk = chunk;
     this.cache = caches(net.config, batch, capacity);
     this.#target = target;
+    this.#written = Array.from({ length: batch }, () => []);
     this.#places = Int32Array.from({ length: capacity }, (_, i) => i);
     this.#prefill = this.#compiled("prefill", "T");
     this.#decode = this.#compiled("decode", 1);
@@ -92,11 +100,45 @@ export class TextSession {
     return all.reduce((sum, f) => sum + f.compiles, 0);
   }
 
+  /** Tokens that ran so far, of prompts and of what was made. */
+  get ran(): number {
+    return this.#ran;
+  }
+
+  /**
+   * How many tokens of text `b` need not run again: those that it begins with as the text before it
+   * did. None after a weight has changed.
+   */
+  known(b: number, text: readonly number[]): number {
+    if (this.#writtenAt !== this.#weightsVersion()) return 0;
+    const written = this.#written[b] ?? [];
+    let n = 0;
+    while (n < text.length && n < written.length && written[n] === text[n]) n++;
+    return n;
+  }
+
+  #weightsVersion(): number {
+    return this.#weights.reduce((sum, p) => sum + versionOf(p), 0);
+  }
+
+  /** Begins a generation: one that began before it ends with an error, as they share the caches. */
+  begin(): number {
+    this.#weights = [...this.net.state().values()];
+    return ++this.#turn;
+  }
+
+  /** Throws LanguageModelError if another generation has begun since. */
+  checkTurn(turn: number): void {
+    if (turn !== this.#turn)
+      throw new LanguageModelError(
+        "generate: another generation has begun on this session\n  await one before the next, or make a session for each",
+      );
+  }
+
   /**
    * Runs the tokens of each text that are new, from position `at` of each, and resolves to the
-   * scores after the last one:
-   * f32[batch, vocabulary], meaningless for a text without new tokens. At most `chunk` of them at
-   * once.
+   * scores after the last one: f32[batch, vocabulary], meaningless for a text without new tokens.
+   * At most `chunk` of them at once. The caches must hold what is before them.
    */
   async step(texts: readonly (readonly number[])[], at: readonly number[]): Promise<Tensor> {
     const { batch, capacity } = this;
@@ -113,7 +155,30 @@ export class TextSession {
     const run = length === 1 ? this.#decode : this.#prefill;
     const shape = [batch, length];
     const shaped = (data: Int32Array) => ({ data, shape });
-    return run(shaped(tokens), shaped(positions), this.#places.subarray(0, seen), last);
+    this.#forgetAfter(texts, at);
+    const scores = await run(
+      shaped(tokens),
+      shaped(positions),
+      this.#places.subarray(0, seen),
+      last,
+    );
+    for (const [b, text] of texts.entries())
+      if (this.#written[b]!.length === at[b])
+        for (const token of text) this.#written[b]!.push(token);
+    this.#ran += texts.reduce((sum, t) => sum + t.length, 0);
+    return scores;
+  }
+
+  /** What a step overwrites is not known until it has run, and nothing is once weights change. */
+  #forgetAfter(texts: readonly (readonly number[])[], at: readonly number[]): void {
+    const version = this.#weightsVersion();
+    const isOther = version !== this.#writtenAt;
+    this.#writtenAt = version;
+    for (const [b, text] of texts.entries()) {
+      const written = this.#written[b]!;
+      if (isOther) written.length = 0;
+      else if (text.length) written.length = Math.min(written.length, at[b]!);
+    }
   }
 
   /** Tokens chosen by scores, as `choose` does. */

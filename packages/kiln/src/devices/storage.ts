@@ -26,7 +26,14 @@ interface Stored {
 const stored = new WeakMap<Tensor, Stored>();
 const versions = new WeakMap<Tensor, number>();
 
-/** How often a parameter was changed. */
+/**
+ * How often a parameter was changed, by a run that assigns it, a load or a move: what was computed
+ * from it before may differ.
+ *
+ *     const before = versionOf(net.weight);
+ *     await step(x, y);
+ *     console.log(versionOf(net.weight) > before);
+ */
 export const versionOf = (param: Tensor): number => versions.get(param) ?? 0;
 
 /** Values computed from `param` before do not count any more. */

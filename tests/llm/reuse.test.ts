@@ -151,4 +151,20 @@ test("a generation ends with an error where another begins on its session", asyn
   await session.dispose();
 });
 
+test("temperatures and such are values of one program, and programs are bounded", async () => {
+  const session = new TextSession(plain, { target: "js" });
+  const draw = async (options: object): Promise<void> => {
+    for await (const _ of generateTokens(session, [[1, 2]], { maxTokens: 2, ...options }));
+  };
+  await draw({ temperature: 0.5, topP: 0.9, minP: 0.01 });
+  const before = session.compiles;
+  for (const temperature of [0.6, 0.7, 1.5])
+    await draw({ temperature, topP: temperature / 2, minP: temperature / 20 });
+  assert.is(session.compiles, before);
+  for (let topK = 1; topK < 12; topK++) await draw({ temperature: 1, topK });
+  // Those that went are counted no more.
+  assert.is(session.compiles, 2 + 8);
+  await session.dispose();
+});
+
 test.run();

@@ -8,7 +8,7 @@ import { type CompiledFunction, compile, type TargetOption, versionOf } from "ki
 import { checkOptions, type OptionNames, type Tensor, takeAlongAxis } from "kiln-ml/ir";
 import { caches, type Decoder, type LayerCache } from "./decoder.ts";
 import { LanguageModelError } from "./errors.ts";
-import { choose, type SamplingOptions } from "./sampler.ts";
+import { chooseBy, knobsOf, programOf, type SamplingOptions } from "./sampler.ts";
 
 export interface TextSessionOptions {
   /** Where it runs; the default target if not given. */
@@ -29,7 +29,10 @@ const sessionOptions: OptionNames<TextSessionOptions> = {
 };
 
 type Step = CompiledFunction<[Tensor, Tensor, Tensor, Tensor], Tensor>;
-type Choice = CompiledFunction<[Tensor, Tensor, Tensor], Tensor>;
+type Choice = CompiledFunction<[Tensor, Tensor, Tensor, Tensor], Tensor>;
+
+/** Programs that choose, at most: a caller may ask for any number of values of `topK`. */
+const mostChoices = 8;
 
 /**
  * A decoder with room for `batch` texts of `capacity` tokens. Throws LanguageModelError for a
@@ -189,23 +192,34 @@ export class TextSession {
     options: SamplingOptions,
   ): Promise<number[]> {
     const { batch } = this;
-    const name = JSON.stringify(options);
-    let choice = this.#choices.get(name);
-    if (!choice) {
-      choice = this.#choice(options);
-      this.#choices.set(name, choice);
-    }
+    const choice = this.#choiceFor(options);
     const isAsked = (options.repetitionPenalty ?? 1) !== 1;
     const length = isAsked ? Math.max(1, ...history.map((h) => h.length)) : 1;
     const data = new Int32Array(batch * length).fill(this.net.config.vocabulary);
     if (isAsked) for (const [b, text] of history.entries()) data.set(text, b * length);
-    const chosen = await choice(scores, { data, shape: [batch, length] }, Uint32Array.from(key));
+    const shaped = { data, shape: [batch, length] };
+    const chosen = await choice(scores, shaped, Uint32Array.from(key), knobsOf(options));
     return [...(await chosen.data())] as number[];
+  }
+
+  /** The one that was used last is the last of the map; the first goes where there are too many. */
+  #choiceFor(options: SamplingOptions): Choice {
+    const name = programOf(options);
+    const choice = this.#choices.get(name) ?? this.#choice(options);
+    this.#choices.delete(name);
+    this.#choices.set(name, choice);
+    const [[oldest, first]] = this.#choices as unknown as [[string, Choice]];
+    if (this.#choices.size > mostChoices) {
+      this.#choices.delete(oldest);
+      void first.dispose();
+    }
+    return choice;
   }
 
   #choice(options: SamplingOptions): Choice {
     return compile(
-      (scores: Tensor, history: Tensor, key: Tensor) => choose(scores, history, key, options),
+      (scores: Tensor, history: Tensor, key: Tensor, knobs: Tensor) =>
+        chooseBy(scores, history, key, knobs, options),
       {
         name: "choose",
         ...(this.#target && { target: this.#target }),
@@ -213,6 +227,7 @@ export class TextSession {
           [this.batch, this.net.config.vocabulary],
           { shape: [this.batch, "H"], dtype: "i32" },
           { shape: [2], dtype: "u32" },
+          [4],
         ],
       },
     );

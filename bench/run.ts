@@ -6,7 +6,8 @@
  * The CPU table is `--cpu [--peers] [--only NAME,NAME] [--threads 1,2] [--samples 9] [--target
  * wasm]`, with `--against COMMIT` beside an earlier tree, none of whose rows may be 3 % faster;
  * `--cold [--target wasm]` times whole processes; `--models` times networks from ONNX files against
- * ONNX Runtime. `--xla [--slow] [--only PATTERN]` is the engine of several devices on those at
+ * ONNX Runtime. `--llm [--slow] [--target js]` is language models by shape, prefill and decode.
+ * `--xla [--slow] [--only PATTERN]` is the engine of several devices on those at
  * hand, or with `--slow` on 8 made of the processor, with JAX by hand beside it: it needs Python
  * with jax. `--gpu FOLDER/bench.mjs` writes the table of a real card as one file and its peers'
  * scripts beside it, for `KILN_PEERS=FOLDER node FOLDER/bench.mjs` on a machine that has one.
@@ -42,6 +43,7 @@ const { values: options } = parseArgs({
     save: { type: "string" },
     gpu: { type: "string" },
     xla: { type: "boolean" },
+    llm: { type: "boolean" },
     python: { type: "string" },
   },
 });
@@ -81,6 +83,11 @@ const suites: Readonly<Record<string, (selected: Selected) => Row[] | Promise<Ro
     (await import("./xla/rows.ts")).xlaRows(selected, {
       virtual: options.slow ?? false,
       python: options.python ?? process.env.KILN_PYTHON ?? "python3",
+    }),
+  llm: async (selected) =>
+    (await import("./llm/rows.ts")).llmRows(selected, {
+      targets: options.target ?? ["js", "wasm"],
+      slow: options.slow ?? false,
     }),
   cold: async (selected) => (await import("./cold.ts")).coldRows(selected, cpuTarget, threads),
   // The peer is loaded only where it is asked for: it takes a second.

@@ -11,7 +11,7 @@ export {
 } from "./architecture.ts";
 export { bpeVocabulary } from "./bpe-vocabulary.ts";
 export { type ChatMessage, type ChatTemplate, chatTemplate } from "./chat-template.ts";
-export { Decoder, type LayerCache, type StepInputs } from "./decoder.ts";
+export { Decoder, type DecoderOptions, type LayerCache, type StepInputs } from "./decoder.ts";
 export { LanguageModelError } from "./errors.ts";
 export {
   type EncodeOptions,

@@ -75,7 +75,7 @@ async function ofFolder(folder: string): Promise<LanguageModel> {
   const tokenizer = await jsonTokenizer(tokens, about);
   const tensors = withoutExtras(await weightsIn(folder), all);
   checkSize(all, tensors, "config.json");
-  const net = new Decoder(all);
+  const net = new Decoder(all, { empty: true });
   await loadWeights(net, tensors, { convert: true });
   return { net, tokenizer, chat: await chatIn(folder, about) };
 }
@@ -136,7 +136,7 @@ async function ofGguf(path: string): Promise<LanguageModel> {
   const { config, tensors } = ggufModel(file);
   const tokenizer = await ggufTokenizer(file);
   checkSize(config, tensors, basename(path));
-  const net = new Decoder(config);
+  const net = new Decoder(config, { empty: true });
   await loadWeights(net, tensors);
   const source = file.metadata.get("tokenizer.chat_template");
   const pieces = file.metadata.get("tokenizer.ggml.tokens") as readonly string[];

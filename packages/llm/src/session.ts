@@ -144,6 +144,27 @@ export class TextSession {
    * At most `chunk` of them at once. The caches must hold what is before them.
    */
   async step(texts: readonly (readonly number[])[], at: readonly number[]): Promise<Tensor> {
+    const { run, feeds } = this.#stepOf(texts, at);
+    this.#forgetAfter(texts, at);
+    const scores = await run(...feeds);
+    for (const [b, text] of texts.entries())
+      if (this.#written[b]!.length === at[b])
+        for (const token of text) this.#written[b]!.push(token);
+    this.#ran += texts.reduce((sum, t) => sum + t.length, 0);
+    return scores;
+  }
+
+  /** The kernels of such a step: their times, bytes and operations. */
+  async profile(
+    texts: readonly (readonly number[])[],
+    at: readonly number[],
+  ): ReturnType<Step["profile"]> {
+    const { run, feeds } = this.#stepOf(texts, at);
+    this.#forgetAfter(texts, at);
+    return run.profile(...feeds);
+  }
+
+  #stepOf(texts: readonly (readonly number[])[], at: readonly number[]) {
     const { batch, capacity } = this;
     const length = Math.max(...texts.map((t) => t.length));
     const tokens = new Int32Array(batch * length);
@@ -155,21 +176,12 @@ export class TextSession {
       }
     const seen = Math.max(...texts.map((t, b) => (t.length ? at[b]! + t.length : 0)));
     const last = Int32Array.from(texts, (t) => Math.max(0, t.length - 1));
-    const run = length === 1 ? this.#decode : this.#prefill;
-    const shape = [batch, length];
-    const shaped = (data: Int32Array) => ({ data, shape });
-    this.#forgetAfter(texts, at);
-    const scores = await run(
-      shaped(tokens),
-      shaped(positions),
-      this.#places.subarray(0, seen),
-      last,
-    );
-    for (const [b, text] of texts.entries())
-      if (this.#written[b]!.length === at[b])
-        for (const token of text) this.#written[b]!.push(token);
-    this.#ran += texts.reduce((sum, t) => sum + t.length, 0);
-    return scores;
+    const shaped = (data: Int32Array) => ({ data, shape: [batch, length] });
+    const places = this.#places.subarray(0, seen);
+    return {
+      run: length === 1 ? this.#decode : this.#prefill,
+      feeds: [shaped(tokens), shaped(positions), places, last] as const,
+    };
   }
 
   /** What a step overwrites is not known until it has run, and nothing is once weights change. */

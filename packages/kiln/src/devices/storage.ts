@@ -30,9 +30,10 @@ const versions = new WeakMap<Tensor, number>();
  * How often a parameter was changed, by a run that assigns it, a load or a move: what was computed
  * from it before may differ.
  *
- *     const before = versionOf(net.weight);
- *     await step(x, y);
- *     console.log(versionOf(net.weight) > before);
+ *     const total = param([0], { name: "total" });
+ *     const add = compile((x: Tensor) => assign(total, total.add(x)), { target: "js" });
+ *     await add([1]);
+ *     console.log(versionOf(total)); // → 1
  */
 export const versionOf = (param: Tensor): number => versions.get(param) ?? 0;
 

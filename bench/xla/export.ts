@@ -1,26 +1,11 @@
-/**
- * How long a large step takes to become text: ResNet-50 under SGD with momentum, over a mesh. Needs
- * no engine.
- */
-import { input, trace } from "@kiln-ml/ir";
-import * as nn from "@kiln-ml/nn";
-import * as optim from "@kiln-ml/optim";
+/** How long a large step takes to become text, over a mesh. Needs no engine. */
 import { dataParallel, exportStableHlo, mesh } from "@kiln-ml/stablehlo";
-import * as vision from "@kiln-ml/vision";
 import { bounded, type Row } from "../row.ts";
+import { resnetStep } from "./resnet.ts";
 
 /** Milliseconds of the export alone, the second of two. */
 export function exportRow(): Row {
-  nn.seed(1);
-  const [x, y] = [input("x", "f32", [32, 3, 224, 224]), input("labels", "i32", [32])];
-  const net = vision.resnet50();
-  const rule = new optim.SGD(net.parameters(), { lr: 0.1, momentum: 0.9 });
-  const { value, updates } = trace(() => {
-    const loss = nn.crossEntropy(net.forward(x), y);
-    rule.step(loss);
-    return loss;
-  });
-  const program = { inputs: [x, y], outputs: [{ name: "loss", value }], updates: [...updates] };
+  const program = resnetStep(32, 224);
   const options = { mesh: mesh({ data: 8 }), shard: dataParallel() };
   const { text } = exportStableHlo(program, options);
   const begun = performance.now();

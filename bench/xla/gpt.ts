@@ -1,8 +1,9 @@
 /** The GPT whose step is timed: the same sizes and rule as `by_hand.py` writes out in JAX. */
-import { iota, type Tensor } from "@kiln-ml/ir";
+import { input, iota, type Tensor, trace } from "@kiln-ml/ir";
 import * as nn from "@kiln-ml/nn";
 import * as optim from "@kiln-ml/optim";
 import { compile } from "kiln-ml";
+import type { Program } from "../../compiler/src/program.ts";
 import { Block } from "../stablehlo/block.ts";
 
 export interface GptSize {
@@ -46,22 +47,32 @@ class Gpt extends nn.Module {
   }
 }
 
-/** A step of SGD with momentum on sequences of tokens and what follows them. */
-export function gptStep(size: GptSize, rows: number, options: object) {
+/** What a step of SGD with momentum does on sequences of tokens and what follows them. */
+function definition(size: GptSize, rows: number) {
   nn.seed(1);
   const net = new Gpt(size);
   const rule = new optim.SGD(net.parameters(), { lr: 0.01, momentum: 0.9 });
+  return (x: Tensor, y: Tensor) => {
+    const flat = [rows * size.tokens];
+    const loss = nn.crossEntropy(
+      net.forward(x).reshape([...flat, size.vocabulary]),
+      y.reshape(flat),
+    );
+    rule.step(loss);
+    return loss;
+  };
+}
+
+/** The step as a function. */
+export function gptStep(size: GptSize, rows: number, options: object) {
   const type = { shape: [rows, size.tokens], dtype: "i32" as const };
-  return compile(
-    (x: Tensor, y: Tensor) => {
-      const flat = [rows * size.tokens];
-      const loss = nn.crossEntropy(
-        net.forward(x).reshape([...flat, size.vocabulary]),
-        y.reshape(flat),
-      );
-      rule.step(loss);
-      return loss;
-    },
-    { inputs: [type, type], name: "gpt", ...options },
-  );
+  return compile(definition(size, rows), { inputs: [type, type], name: "gpt", ...options });
+}
+
+/** The step as a program, which nothing runs. */
+export function gptProgram(size: GptSize, rows: number): Program {
+  const step = definition(size, rows);
+  const [x, y] = ["x", "y"].map((name) => input(name, "i32", [rows, size.tokens]));
+  const { value, updates } = trace(() => step(x!, y!));
+  return { inputs: [x!, y!], outputs: [{ name: "loss", value }], updates: [...updates] };
 }

@@ -3,15 +3,18 @@
  * step on 1 and on more devices, the loop in Python and JAX by hand beside it, and what export
  * costs. Rows are printed as they come.
  */
-import { spawnSync } from "node:child_process";
-import { join } from "node:path";
 import type { Tensor } from "@kiln-ml/ir";
 import { meshText } from "@kiln-ml/stablehlo";
 import { dataParallel, fsdp, mesh, type Recipe, tensorParallel, type Xla, xla } from "@kiln-ml/xla";
 import { bounded, compared, type Row } from "../row.ts";
 import { agreement, agreements } from "./agree.ts";
 import { exportRow } from "./export.ts";
-import { type GptSize, gptStep, sizes } from "./gpt.ts";
+import { feedRow } from "./feed.ts";
+import { type GptSize, gptProgram, gptStep, sizes } from "./gpt.ts";
+import { hostsRow } from "./hosts.ts";
+import { resnetRow } from "./resnet.ts";
+import { scalingRows } from "./scaling.ts";
+import { runScript } from "./script.ts";
 
 interface Where {
   /** On devices made of the processor. */
@@ -85,19 +88,11 @@ async function timed(engine: Xla, size: GptSize, rows: number, steps: number) {
   return { ms: median(groups), compile, first, last };
 }
 
-/** What the script in Python measures, a line of JSON a row. */
-function byHand({ python, virtual }: Where, devices: number, size: string, rows: number) {
-  const script = process.env.KILN_BY_HAND ?? join(import.meta.dirname, "by_hand.py");
-  const flags = `${process.env.XLA_FLAGS ?? ""} --xla_force_host_platform_device_count=${devices}`;
-  const env = virtual ? { JAX_PLATFORMS: "cpu", XLA_FLAGS: flags.trim() } : {};
+/** What the script in Python measures of the same GPT. */
+function byHand(engine: Xla, devices: number, size: string, rows: number) {
   const { width, heads, layers, tokens, vocabulary } = sizes[size]!;
   const numbers = [devices, rows, width, heads, layers, tokens, vocabulary].map(String);
-  const run = spawnSync(python, [script, ...numbers], {
-    env: { ...process.env, ...env },
-    encoding: "utf8",
-  });
-  if (run.status !== 0) throw new Error(`by_hand.py: ${run.stderr.slice(-600)}`);
-  return JSON.parse(run.stdout.trim().split("\n").at(-1)!) as { ms: number; first: number };
+  return runScript(engine.options, "by_hand.py", numbers) as { ms: number; first: number };
 }
 
 export async function xlaRows(selected: (name: string) => boolean, where: Where): Promise<Row[]> {
@@ -117,14 +112,36 @@ export async function xlaRows(selected: (name: string) => boolean, where: Where)
     rows.push(...(await agreementRows(spread, meshText(spread.options.mesh), selected)));
     spread.close();
   }
-  if (!selected("gpt step")) return rows;
+  if (selected("resnet-50, 20 steps"))
+    for (const count of [1, Math.min(many, 4)].slice(0, many > 1 ? 2 : 1)) {
+      const run = engine({ data: count }, dataParallel());
+      rows.push(await resnetRow(run, `xla, ${count} ${count === 1 ? "device" : "devices"}`));
+    }
+  if (selected("feeding")) rows.push(await feedRow(engine({ data: 1 }, dataParallel()), virtual));
+  if (selected("two hosts") && many > 1)
+    rows.push(
+      await hostsRow({ ...where, shard: [wherePossible, parametersOf(fsdp({ least: 8 }))] }),
+    );
+  if (selected("gpt step")) rows.push(...(await gptRows(selected, where, many)));
+  return rows;
+}
+
+/** The GPT's step on 1, 2, 4 and 8 devices, and simulated on more. */
+async function gptRows(
+  selected: (name: string) => boolean,
+  { virtual, python }: Where,
+  many: number,
+): Promise<Row[]> {
+  const rows: Row[] = [];
   const name = virtual ? "small" : "gpt";
   const each = 8;
+  let alone: number | undefined;
   for (const count of [1, 2, 4, 8].filter((n) => n <= many)) {
-    const run = engine({ data: count }, dataParallel());
+    const run = xla({ mesh: mesh({ data: count }), virtual, python });
     const got = await timed(run, sizes[name]!, each * count, virtual ? 5 : 20);
     run.close();
-    const hand = byHand(where, count, name, each * count);
+    alone ??= got.ms;
+    const hand = byHand(run, count, name, each * count);
     const text = `${name} on ${count}: ${got.ms.toFixed(2)} ms a step, JAX by hand ${hand.ms.toFixed(2)}, ratio ${(got.ms / hand.ms).toFixed(3)}, first step ${(got.compile / 1000).toFixed(1)} s, loss ${got.first.toFixed(4)} → ${got.last.toFixed(4)}`;
     console.log(text);
     const row = { case: `${name} step`, target: `xla, ${count} devices`, metric: "step" };
@@ -132,6 +149,15 @@ export async function xlaRows(selected: (name: string) => boolean, where: Where)
     // Within 5 % of it; devices made of one processor say nothing of that.
     const least = virtual ? undefined : 1 / 1.05;
     rows.push(compared({ ...row, value: got.ms, unit: "ms", ...beside }, least));
+    const scaling = alone / got.ms;
+    const weak = { ...row, metric: "weak scaling", value: scaling, unit: "" };
+    const goal = virtual ? {} : { goal: "≥ 0.95", met: scaling >= 0.95 };
+    if (count > 1) rows.push({ ...weak, ...goal });
+  }
+  if (selected("gpt step, scaling")) {
+    const size = sizes[name]!;
+    const counts = [8, 64, 1024].filter((n) => !virtual || n === 8);
+    rows.push(...scalingRows((n) => gptProgram(size, each * n), alone!, { python, counts }));
   }
   return rows;
 }

@@ -60,7 +60,7 @@ test("nothing but devices, the command line, files, loaders and data sets touche
     /^packages\/llm\/src\/node\.ts$/,
     /^packages\/onnxruntime\/src\/model-file\.ts$/,
     /^packages\/serve\/src\/server\.ts$/,
-    /^packages\/xla\/src\/(options|sidecar)\.ts$/,
+    /^packages\/xla\/src\/(options|sidecar|shared-memory)\.ts$/,
     // A command line alone, and projects of users.
     /^packages\/create-kiln-app\/(src\/(cli|command|create)|templates\/.*)\.ts$/,
     // Pages of the site and what builds them.

@@ -2,7 +2,7 @@
  * Programs on the engine: values, states that stay there, and functions that follow their
  * parameters, as on any target.
  */
-import { compile, loadState, nn, optim, stateBytes, type Tensor, to } from "kiln-ml";
+import { assign, compile, loadState, nn, optim, param, stateBytes, type Tensor, to } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { fakeEngine } from "./engine.ts";
@@ -92,6 +92,62 @@ test("other extents are another program, and a batch that does not divide is ref
   }
   assert.is(await ((await f(ones(4) as never)) as Tensor).item(), 24);
   engine.close();
+});
+
+/** A counter on the engine, and what each call of it met. */
+function counter(flags: readonly string[]) {
+  const engine = fakeEngine(flags);
+  const count = param(Float32Array.of(0), { shape: [], name: "count" });
+  const step = compile(
+    (x: Tensor) => {
+      assign(count, count.add(x));
+      return count.mul(1);
+    },
+    { engine, inputs: [[]] },
+  );
+  const add = (x: number) => step({ data: Float32Array.of(x), shape: [] } as never);
+  return { engine, count, add: add as (x: number) => Promise<Tensor> };
+}
+const metBy = async (f: () => Promise<unknown>): Promise<string> => {
+  try {
+    await f();
+    return "";
+  } catch (error) {
+    return (error as Error).message;
+  }
+};
+
+test("a run that fails is told by the next one, which is left out, or by a read", async () => {
+  const { engine, count, add } = counter(["--fail-at-run=2"]);
+  await add(1);
+  await add(2);
+  await add(4);
+  assert.is(await metBy(() => add(8)), "xla: run: out of memory");
+  await add(16);
+  assert.equal([...(await count.data())], [19]);
+  engine.close();
+  const read = counter(["--fail-at-run=1"]);
+  await read.add(1);
+  const two = await read.add(2);
+  assert.is(await metBy(() => two.item()), "xla: run: out of memory");
+  await read.add(4);
+  assert.equal([...(await read.count.data())], [5]);
+  read.engine.close();
+});
+
+test("a batch may be written anew as soon as its run is asked for", async () => {
+  for (const flags of [[], ["--unshared"]]) {
+    const engine = fakeEngine(flags);
+    const total = compile((x: Tensor) => x.sum(), { engine, inputs: [["N"]] });
+    for (const n of [16, 1 << 17]) {
+      const data = new Float32Array(n).fill(1);
+      const asked = total({ data, shape: [n] } as never) as Promise<Tensor>;
+      const first = await asked;
+      data.fill(2);
+      assert.is(await first.item(), n);
+    }
+    engine.close();
+  }
 });
 
 test.run();

@@ -1,7 +1,8 @@
 /**
  * The engine's process without Python: speaks the protocol and evaluates the text by the
  * specification, as tests of the exporter do. Flags make it fail: `--devices=2`, `--protocol=9`,
- * `--refuse=text`, `--die-at-run=5` (once, if `--once=file` does not exist).
+ * `--refuse=text`, `--die-at-run=5` (once, if `--once=file` does not exist), `--unshared`,
+ * `--fail-at-run=5`.
  */
 import { existsSync, writeFileSync } from "node:fs";
 import { Socket } from "node:net";
@@ -14,13 +15,24 @@ import {
   type Placed,
   type Request,
 } from "../../packages/xla/src/protocol.ts";
+import {
+  type Stored,
+  sharedFrom,
+  storeShared,
+  takeShared,
+} from "../../packages/xla/src/shared-memory.ts";
 import type { Arr } from "../stablehlo/array.ts";
 import { Evaluator } from "../stablehlo/evaluate.ts";
 
 const flag = (name: string): string | undefined =>
   process.argv.find((a) => a.startsWith(`--${name}=`))?.slice(name.length + 3);
+const shares = !process.argv.includes("--unshared");
 
-type Asked = Request & { readonly seq: number; readonly free?: readonly number[] };
+type Asked = Request & {
+  readonly seq: number;
+  readonly free?: readonly number[];
+  readonly taken?: number;
+};
 interface Loaded {
   readonly evaluator: Evaluator;
   readonly args: readonly Placed[];
@@ -29,6 +41,8 @@ interface Loaded {
 
 const arrays = new Map<number, Arr>();
 const programs = new Map<number, Loaded>();
+/** Parts of answers in shared memory that Kiln has not taken yet. */
+const held: Stored[] = [];
 let runs = 0;
 
 function arrayOf(dtype: string, shape: readonly number[], bytes: Uint8Array): Arr {
@@ -45,6 +59,10 @@ function checked(value: Arr | undefined, { dtype, shape }: Placed): Arr {
   return value;
 }
 
+/** The last run, if it failed. */
+let failed: { readonly number: number; readonly error: Error } | undefined;
+const failureOf = (number: number) => ({ number, error: new Error("out of memory") });
+
 function dieAt(run: number): void {
   const once = flag("once");
   if (runs !== run || (once && existsSync(once))) return;
@@ -54,13 +72,15 @@ function dieAt(run: number): void {
 
 function answer({ header, parts }: Frame<Asked>): { answer?: object; parts?: Uint8Array[] } {
   for (const id of header.free ?? []) arrays.delete(id);
+  for (const stored of held.splice(0, header.taken ?? 0)) stored.close();
   switch (header.op) {
     case "hello": {
       const refuse = flag("refuse");
       if (refuse) return { answer: { error: { kind: "refused", message: refuse } } };
       const devices = Number(flag("devices") ?? 8);
       const protocol = Number(flag("protocol") ?? header.protocol);
-      return { answer: { protocol, jaxlib: "0.11.0", device: "fake", devices } };
+      const shared = shares && header.shared ? takeShared(header.shared)[0] : null;
+      return { answer: { protocol, jaxlib: "0.11.0", device: "fake", devices, shared } };
     }
     case "put":
       arrays.set(header.id, arrayOf(header.dtype, header.shape, parts[0]!));
@@ -82,7 +102,12 @@ function answer({ header, parts }: Frame<Asked>): { answer?: object; parts?: Uin
     }
     case "run": {
       dieAt(Number(flag("die-at-run") ?? -1));
-      runs++;
+      if (failed && failed.number === header.number - 1)
+        failed = { ...failed, number: header.number };
+      else
+        failed =
+          runs++ === Number(flag("fail-at-run") ?? -1) ? failureOf(header.number) : undefined;
+      if (failed) throw failed.error;
       const { evaluator, args } = programs.get(header.program)!;
       const given = header.args.map((a, i) => {
         const type = args[i]!;
@@ -106,8 +131,12 @@ const decoder = new Decoder<Asked>((frame) => {
     const message = `xla: ${frame.header.op}: ${(error as Error).message}`;
     made = { answer: { error: { kind: "engine", message } } };
   }
-  for (const chunk of encode({ seq: frame.header.seq, ...made.answer }, made.parts))
-    pipe.write(chunk);
+  const placed = (made.parts ?? []).map((bytes) => {
+    const stored = shares && bytes.length >= sharedFrom ? storeShared(bytes) : undefined;
+    if (stored) held.push(stored);
+    return stored?.part ?? bytes;
+  });
+  for (const chunk of encode({ seq: frame.header.seq, ...made.answer }, placed)) pipe.write(chunk);
 });
 pipe.on("data", (chunk: Uint8Array) => decoder.push(chunk));
 pipe.on("end", () => process.exit(0));

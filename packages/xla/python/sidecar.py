@@ -2,13 +2,18 @@
 
 A frame is: u32 length of the header, u32 0, the header in JSON, then parts of bytes. Arrays and programs have numbers that
 Kiln gives them. What comes in is StableHLO text and values of tensors; nothing else is run. Needs jax and numpy.
+
+A part in the header is a count of bytes, or [path, bytes] of a file in shared memory: Kiln keeps its own until it is answered, and
+says by `taken` how many of ours it has read.
 """
 import json
+import mmap
 import os
 import struct
 import sys
 
-PROTOCOL = 1
+PROTOCOL = 2
+SHARED_FROM = 1 << 18
 OLDEST = (0, 11)
 OPS = ("hello", "put", "get", "load", "run")
 
@@ -21,6 +26,7 @@ class Pipe:
     def __init__(self, number):
         self.read_end = os.fdopen(os.dup(number), "rb", buffering=1 << 20)
         self.write_end = os.fdopen(number, "wb", buffering=1 << 20)
+        self.shares, self.held = False, []
 
     def exactly(self, count):
         data = self.read_end.read(count)
@@ -31,15 +37,51 @@ class Pipe:
     def receive(self):
         length, _ = struct.unpack("<II", self.exactly(8))
         header = json.loads(self.exactly(length))
-        return header, [self.exactly(n) for n in header["parts"]]
+        for _ in range(header.get("taken", 0)):
+            os.close(self.held.pop(0))
+        return header, [self.exactly(p) if isinstance(p, int) else mapped(*p) for p in header["parts"]]
 
     def send(self, header, parts=()):
         parts = [memoryview(p).cast("B") if p.nbytes else b"" for p in parts]
-        text = json.dumps({**header, "parts": [len(p) for p in parts]}).encode()
+        entries = [self.stored(p) if self.shares and len(p) >= SHARED_FROM else len(p) for p in parts]
+        text = json.dumps({**header, "parts": entries}).encode()
         self.write_end.write(struct.pack("<II", len(text), 0) + text)
-        for part in parts:
-            self.write_end.write(part)
+        for part, entry in zip(parts, entries):
+            if isinstance(entry, int):
+                self.write_end.write(part)
         self.write_end.flush()
+
+    def stored(self, part):
+        """Where it lies in shared memory, until Kiln has taken it; its size alone where there is none."""
+        number = None
+        try:
+            number, at = os.memfd_create("kiln"), 0
+            while at < len(part):
+                at += os.write(number, part[at : at + (1 << 30)])
+        except (AttributeError, OSError):
+            if number is not None:
+                os.close(number)
+            return len(part)
+        self.held.append(number)
+        return [f"/proc/{os.getpid()}/fd/{number}", len(part)]
+
+
+def mapped(path, size):
+    """A file of Kiln's as memory, which stays as long as somebody reads it."""
+    number = os.open(path, os.O_RDONLY)
+    try:
+        flags = mmap.MAP_SHARED | getattr(mmap, "MAP_POPULATE", 0)
+        return mmap.mmap(number, size, flags=flags, prot=mmap.PROT_READ)
+    finally:
+        os.close(number)
+
+
+def sees(part):
+    """The first byte of what Kiln offers in shared memory, or None."""
+    try:
+        return mapped(*part)[0]
+    except OSError:
+        return None
 
 
 def versions():
@@ -66,8 +108,9 @@ class Loaded:
 
 
 class Engine:
-    def __init__(self):
-        self.arrays, self.programs = {}, {}
+    def __init__(self, pipe):
+        self.pipe, self.arrays, self.programs = pipe, {}, {}
+        self.failed = None  # the number of the last run that failed, and why
 
     def hello(self, header, _parts):
         self.jax, jaxlib, self.np = versions()
@@ -87,6 +130,9 @@ class Engine:
             grid = np.array(devices[:size]).reshape(shape)
             self.mesh = jax.sharding.Mesh(grid, [name for name, _ in header["axes"]])
         about = {"device": devices[0].device_kind, "devices": len(devices), "platform": devices[0].platform}
+        seen = sees(header["shared"]) if "shared" in header else None
+        self.pipe.shares = seen is not None
+        about["shared"] = seen
         return {"protocol": PROTOCOL, "jaxlib": jaxlib.__version__, **about}, []
 
     def hosts(self, hosts):
@@ -147,13 +193,25 @@ class Engine:
         options = get_compile_options(num_replicas=1, num_partitions=len(devices), device_assignment=ids)
         # A half is rounded at every op, as on Kiln's own targets.
         options.env_option_overrides = [("xla_allow_excess_precision", False)]
-        executable = get_backend().compile_and_load(parts[0].decode(), devices, options)
+        executable = get_backend().compile_and_load(parts[0][:].decode(), devices, options)
         args = [(a, self.sharding(a["spec"])) for a in header["args"]]
         results = [(tuple(r["shape"]), self.sharding(r["spec"])) for r in header["results"]]
         self.programs[header["program"]] = Loaded(executable, args, results)
         return {}, []
 
     def run(self, header, parts):
+        """Dispatches a program. Kiln sends a run before it knows of the one before: after a failure that one is left out too."""
+        number = header["number"]
+        if self.failed and self.failed[0] == number - 1:
+            self.failed = (number, self.failed[1])
+            raise self.failed[1]
+        try:
+            return self.dispatch(header, parts)
+        except Exception as problem:
+            self.failed = (number, problem)
+            raise
+
+    def dispatch(self, header, parts):
         program = self.programs[header["program"]]
         arrays = []
         for given, (entry, sharding) in zip(header["args"], program.args):
@@ -178,7 +236,8 @@ class Engine:
 
 
 def main():
-    pipe, engine = Pipe(3), Engine()
+    pipe = Pipe(3)
+    engine = Engine(pipe)
     while True:
         header, parts = pipe.receive()
         try:
@@ -192,4 +251,5 @@ def main():
         pipe.send({"seq": header["seq"], **answer}, out)
 
 
-main()
+if __name__ == "__main__":
+    main()

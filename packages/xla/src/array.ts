@@ -6,6 +6,8 @@ import type { Answer, Frame, Request } from "./protocol.ts";
 /** What holds arrays. */
 export interface Holder {
   request(request: Request, parts?: readonly Uint8Array[]): Promise<Frame<Answer>>;
+  /** Rejects with what the last run met. */
+  settled(): Promise<void>;
   free(id: number): void;
 }
 
@@ -45,6 +47,7 @@ export class XlaArray implements ExternalArray {
   }
 
   async data(): Promise<HostArray> {
+    await this.device.settled();
     const { parts } = await this.device.request({ op: "get", id: this.id });
     const form = toHost(this.dtype, []).constructor as new (bytes: ArrayBufferLike) => HostArray;
     return new form(parts[0]!.buffer);

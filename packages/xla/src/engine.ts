@@ -62,13 +62,8 @@ export class Xla implements ExternalEngine {
     const sidecar = new Sidecar(commandOf(this.options));
     this.#sidecar = sidecar;
     const axes = Object.entries(mesh.axes);
-    const { header } = await sidecar.request({
-      op: "hello",
-      protocol,
-      axes,
-      ...(hosts ? { hosts } : {}),
-    });
-    const { device, devices, jaxlib, ...greeting } = header as Greeting;
+    const hello = { op: "hello" as const, protocol, axes, ...(hosts ? { hosts } : {}) };
+    const { device, devices, jaxlib, ...greeting } = (await sidecar.greet(hello)) as Greeting;
     if (greeting.protocol !== protocol) {
       sidecar.close();
       throw new DeviceError(

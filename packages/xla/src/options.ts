@@ -58,10 +58,18 @@ export function checkXla(options: XlaOptions): XlaOptions {
 
 const script = fileURLToPath(new URL("../python/sidecar.py", import.meta.url));
 
-export function commandOf({ python, virtual, platform, mesh, command }: XlaOptions): Command {
+/** Devices that each of the processes brings. */
+function devicesEach({ mesh, hosts }: XlaOptions): number {
+  if (hosts === undefined) return mesh.size;
+  const count = hosts === "slurm" ? Number(process.env.SLURM_NTASKS ?? 1) : hosts.count;
+  return Math.ceil(mesh.size / count);
+}
+
+export function commandOf(options: XlaOptions): Command {
+  const { python, virtual, platform, command } = options;
   const env: Record<string, string> = { PYTHONUNBUFFERED: "1" };
   if (virtual) {
-    const count = `--xla_force_host_platform_device_count=${mesh.size}`;
+    const count = `--xla_force_host_platform_device_count=${devicesEach(options)}`;
     env.XLA_FLAGS = `${process.env.XLA_FLAGS ?? ""} ${count}`.trim();
   }
   const found = virtual ? "cpu" : platform;

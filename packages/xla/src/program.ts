@@ -70,7 +70,7 @@ export class XlaProgram {
     const outputs = results.slice(0, count).map((r) => this.#device.array(r.dtype, r.shape));
     const updated = this.#program.updates.map(([param]) => states[this.#states.get(param)!]!.id);
     const ids = [...outputs.map((a) => a.id), ...updated];
-    await this.#device.request({ op: "run", program: number, args: given, results: ids }, parts);
+    await this.#device.run({ program: number, args: given, results: ids }, parts);
     return outputs;
   }
 

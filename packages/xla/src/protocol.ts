@@ -5,12 +5,15 @@
  *
  *   frame = u32 bytes of the header, u32 0, header, parts         little-endian
  *
- * The header has `parts`, the bytes of each, and `seq`, which the answer repeats.
+ * The header has `parts`, the bytes of each, and `seq`, which the answer repeats. A part that lies
+ * in shared memory is its path and bytes instead, and nothing follows for it; who sent it keeps it
+ * until the other end has answered, or said that it took so many.
  */
 import type { ShardSpec } from "@kiln-ml/ir";
+import { type SharedPart, takeShared } from "./shared-memory.ts";
 
 /** The number that both ends must agree on. */
-export const protocol = 1;
+export const protocol = 2;
 
 /** A tensor's type and place on the mesh. */
 export interface Placed {
@@ -35,6 +38,8 @@ export type Request =
       readonly protocol: number;
       readonly axes: readonly (readonly [string, number])[];
       readonly hosts?: Hosts | "slurm";
+      /** Bytes in shared memory, which the other end reads if it can. */
+      readonly shared?: SharedPart;
     }
   | {
       readonly op: "put";
@@ -49,12 +54,16 @@ export type Request =
       readonly args: readonly Placed[];
       readonly results: readonly Placed[];
     }
-  | {
-      readonly op: "run";
-      readonly program: number;
-      readonly args: readonly ({ readonly id: number } | { readonly part: number })[];
-      readonly results: readonly number[];
-    };
+  | RunRequest;
+
+export interface RunRequest {
+  readonly op: "run";
+  /** Runs count up. One that follows a run that failed is left out, and answered with its error. */
+  readonly number: number;
+  readonly program: number;
+  readonly args: readonly ({ readonly id: number } | { readonly part: number })[];
+  readonly results: readonly number[];
+}
 
 /** What it is told: either what was asked for, or why not. */
 export interface Answer {
@@ -68,20 +77,26 @@ export interface Frame<H> {
   readonly parts: readonly Uint8Array[];
 }
 
+/** What a frame has behind its header, or where it lies. */
+export type Part = Uint8Array | SharedPart;
+const inPipe = (p: Part): p is Uint8Array => p instanceof Uint8Array;
+
 /** The bytes of a frame; parts are not copied. */
-export function encode(header: object, parts: readonly Uint8Array[] = []): Uint8Array[] {
-  const text = JSON.stringify({ ...header, parts: parts.map((p) => p.byteLength) });
-  const body = new TextEncoder().encode(text);
+export function encode(header: object, parts: readonly Part[] = []): Uint8Array[] {
+  const entries = parts.map((p) => (inPipe(p) ? p.byteLength : p));
+  const body = new TextEncoder().encode(JSON.stringify({ ...header, parts: entries }));
   const head = new Uint8Array(8);
   new DataView(head.buffer).setUint32(0, body.length, true);
-  return [head, body, ...parts];
+  return [head, body, ...parts.filter(inPipe)];
 }
+
+const pipeBytes = (entry: number | SharedPart): number => (typeof entry === "number" ? entry : 0);
 
 /** Puts frames together from chunks. */
 export class Decoder<H> {
   #chunks: Uint8Array[] = [];
   #held = 0;
-  #header: { readonly value: H; readonly parts: readonly number[] } | undefined;
+  #header: { readonly value: H; readonly parts: readonly (number | SharedPart)[] } | undefined;
   readonly #found: (frame: Frame<H>) => void;
 
   constructor(found: (frame: Frame<H>) => void) {
@@ -107,9 +122,10 @@ export class Decoder<H> {
       this.#header = { value, parts: value.parts };
     }
     const { value, parts } = this.#header;
-    if (this.#held < parts.reduce((a, b) => a + b, 0)) return false;
+    if (this.#held < parts.reduce<number>((sum, p) => sum + pipeBytes(p), 0)) return false;
     this.#header = undefined;
-    this.#found({ header: value, parts: parts.map((n) => this.#take(n)) });
+    const taken = parts.map((p) => (typeof p === "number" ? this.#take(p) : takeShared(p)));
+    this.#found({ header: value, parts: taken });
     return true;
   }
 

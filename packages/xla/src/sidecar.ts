@@ -1,12 +1,13 @@
 /**
  * The engine's process: started, spoken to over a pipe of its own beside its standard streams, and
  * watched. Each request gets one answer, in order; when the process ends, all that wait are told
- * why, once.
+ * why, once. Large parts go through shared memory, once the process has shown that it sees it.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import type { Duplex } from "node:stream";
 import { DeviceError } from "@kiln-ml/ir";
-import { type Answer, Decoder, encode, type Frame, type Request } from "./protocol.ts";
+import { type Answer, Decoder, encode, type Frame, type Part, type Request } from "./protocol.ts";
+import { type Stored, sharedFrom, storeShared } from "./shared-memory.ts";
 
 export interface Command {
   readonly program: string;
@@ -15,12 +16,17 @@ export interface Command {
 }
 
 interface Waiting {
+  /** What the request has in shared memory. */
+  readonly stored: readonly Stored[];
   readonly resolve: (frame: Frame<Answer>) => void;
   readonly reject: (error: Error) => void;
 }
 
 const wayOut =
   '\n  install it: python3 -m pip install "jax>=0.11" numpy; or name another Python by KILN_PYTHON, or xla({ python })';
+
+/** The byte that is offered in shared memory. */
+const seen = 0x4b;
 
 /** The last of what the process said, as one line. */
 const lastLine = (text: string): string => text.trim().split("\n").at(-1)!.trim().slice(0, 200);
@@ -31,6 +37,9 @@ export class Sidecar {
   readonly #pipe: Duplex;
   readonly #waiting = new Map<number, Waiting>();
   #seq = 0;
+  #shares = false;
+  /** Parts of answers that were taken from shared memory since the last request. */
+  #taken = 0;
   #said = "";
   #why: DeviceError | undefined;
 
@@ -71,12 +80,47 @@ export class Sidecar {
     return new Promise<Frame<Answer>>((resolve, reject) => {
       if (this.#why) return reject(this.#why);
       const seq = this.#seq++;
-      this.#waiting.set(seq, { resolve, reject });
+      const { placed, stored } = this.#placed(parts);
+      this.#waiting.set(seq, { resolve, reject, stored });
       this.#child.ref();
       (this.#pipe as unknown as { ref?(): void }).ref?.();
-      const frame = encode({ ...request, seq, ...(free.length ? { free } : {}) }, parts);
-      for (const chunk of frame) this.#pipe.write(chunk);
+      const more = { ...(free.length ? { free } : {}), ...(this.#taken && { taken: this.#taken }) };
+      this.#taken = 0;
+      for (const chunk of encode({ ...request, seq, ...more }, placed)) this.#pipe.write(chunk);
     });
+  }
+
+  /**
+   * Says hello, and offers shared memory with it. A process that reads what lies there answers with
+   * its first byte, and gets large parts that way from then on.
+   */
+  async greet(hello: Request & { readonly op: "hello" }): Promise<Answer> {
+    const offer = storeShared(Uint8Array.of(seen));
+    try {
+      const shared = offer && { shared: offer.part };
+      const { header } = await this.request({ ...hello, ...shared });
+      this.#shares = header.shared === seen;
+      return header;
+    } finally {
+      offer?.close();
+    }
+  }
+
+  /** Whether large parts go through shared memory. */
+  get shares(): boolean {
+    return this.#shares;
+  }
+
+  /** Copies of parts, so that whoever asks may write into theirs at once. */
+  #placed(parts: readonly Uint8Array[]): { placed: Part[]; stored: Stored[] } {
+    const stored: Stored[] = [];
+    const placed = parts.map((bytes) => {
+      const held = this.#shares && bytes.length >= sharedFrom ? storeShared(bytes) : undefined;
+      if (!held) return bytes.slice();
+      stored.push(held);
+      return held.part;
+    });
+    return { placed, stored };
   }
 
   /** Ends the process. */
@@ -90,6 +134,9 @@ export class Sidecar {
     const { seq, error } = frame.header;
     const waiting = this.#waiting.get(seq);
     this.#waiting.delete(seq);
+    for (const held of waiting?.stored ?? []) held.close();
+    const entries = frame.header.parts as readonly unknown[];
+    this.#taken += entries.filter((p) => typeof p !== "number").length;
     if (this.#waiting.size === 0) this.#idle();
     if (error) waiting?.reject(new DeviceError(error.message));
     else waiting?.resolve(frame);
@@ -115,7 +162,10 @@ export class Sidecar {
     this.#why = why;
     const waiting = [...this.#waiting.values()];
     this.#waiting.clear();
-    for (const { reject } of waiting) reject(why);
+    for (const { reject, stored } of waiting) {
+      for (const held of stored) held.close();
+      reject(why);
+    }
   }
 }
 

@@ -1,0 +1,64 @@
+/** The training step of ResNet-50 under SGD with momentum: a large text, and large batches. */
+import { input, type Tensor, trace } from "@kiln-ml/ir";
+import * as nn from "@kiln-ml/nn";
+import * as optim from "@kiln-ml/optim";
+import * as vision from "@kiln-ml/vision";
+import type { Xla } from "@kiln-ml/xla";
+import { compile } from "kiln-ml";
+import type { Program } from "../../compiler/src/program.ts";
+import { bounded, type Row } from "../row.ts";
+
+function definition(lr: number) {
+  nn.seed(1);
+  const net = vision.resnet50();
+  const rule = new optim.SGD(net.parameters(), { lr, momentum: 0.9 });
+  return (x: Tensor, y: Tensor) => {
+    const loss = nn.crossEntropy(net.forward(x), y);
+    rule.step(loss);
+    return loss;
+  };
+}
+
+export function resnetStep(images: number, extent: number): Program {
+  const x = input("x", "f32", [images, 3, extent, extent]);
+  const y = input("labels", "i32", [images]);
+  const step = definition(0.01);
+  const { value, updates } = trace(() => step(x, y));
+  return { inputs: [x, y], outputs: [{ name: "loss", value }], updates: [...updates] };
+}
+
+/**
+ * Losses of some steps on batches of noise. Steps are short: at a rate of 0.01 two runs of XLA that
+ * add in another order, on one device and on two, are 2 % apart after twenty.
+ */
+async function losses(options: object, steps: number): Promise<number[]> {
+  const step = compile(definition(1e-3), options);
+  const [images, extent] = [16, 64];
+  const size = images * 3 * extent ** 2;
+  const found: number[] = [];
+  for (let k = 0; k < steps; k++) {
+    const data = Float32Array.from({ length: size }, (_, i) => Math.sin(12.9898 * i + 78.233 * k));
+    const labels = Int32Array.from({ length: images }, (_, i) => (7 * i + k) % 1000);
+    const x = { data, shape: [images, 3, extent, extent] };
+    const loss = (await step(x as never, { data: labels, shape: [images] } as never)) as Tensor;
+    found.push(await loss.item());
+  }
+  return found;
+}
+
+/** Twenty losses of the engine beside those of Kiln's own wasm, relative. */
+export async function resnetRow(engine: Xla, on: string): Promise<Row> {
+  const there = await losses({ engine }, 20);
+  engine.close();
+  const here = await losses({ target: "wasm" }, 20);
+  const off = there.map((l, i) => Math.abs(l - here[i]!) / Math.abs(here[i]!));
+  const worst = Math.max(...off);
+  const text = `${there[0]!.toFixed(4)} → ${there.at(-1)!.toFixed(4)}`;
+  console.log(
+    `resnet-50 on ${on}: 20 losses ${text}, off wasm's by ${off.map((e) => e.toExponential(0)).join(" ")}`,
+  );
+  return bounded(
+    { case: "resnet-50, 20 steps", target: on, metric: "error", value: worst, unit: "" },
+    1e-4,
+  );
+}

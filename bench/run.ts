@@ -6,7 +6,8 @@
  * The CPU table is `--cpu [--peers] [--only NAME,NAME] [--threads 1,2] [--samples 9] [--target
  * wasm]`, with `--against COMMIT` beside an earlier tree, none of whose rows may be 3 % faster;
  * `--cold [--target wasm]` times whole processes; `--models` times networks from ONNX files against
- * ONNX Runtime. `--xla [--slow] [--only PATTERN]` is the engine of several devices on those at
+ * ONNX Runtime. `--llm [--slow] [--target js]` is language models by shape, prefill and decode.
+ * `--xla [--slow] [--only PATTERN]` is the engine of several devices on those at
  * hand, or with `--slow` on 8 made of the processor, with JAX by hand beside it: it needs Python
  * with jax. `--linalg` is decompositions of 512 × 512 beside plain loops of C, which it compiles.
  * `--gpu FOLDER/bench.mjs` writes the table of a real card as one file and its peers' scripts
@@ -44,6 +45,7 @@ const { values: options } = parseArgs({
     gpu: { type: "string" },
     xla: { type: "boolean" },
     linalg: { type: "boolean" },
+    llm: { type: "boolean" },
     python: { type: "string" },
   },
 });
@@ -85,6 +87,11 @@ const suites: Readonly<Record<string, (selected: Selected) => Row[] | Promise<Ro
       python: options.python ?? process.env.KILN_PYTHON ?? "python3",
     }),
   linalg: async (selected) => (await import("./linalg/rows.ts")).linalgRows(selected),
+  llm: async (selected) =>
+    (await import("./llm/rows.ts")).llmRows(selected, {
+      targets: options.target ?? ["js", "wasm"],
+      slow: options.slow ?? false,
+    }),
   cold: async (selected) => (await import("./cold.ts")).coldRows(selected, cpuTarget, threads),
   // The peer is loaded only where it is asked for: it takes a second.
   peers: async (selected) => (await import("./peers.ts")).peerRows(selected, options.slow ?? false),

@@ -77,6 +77,7 @@ export const quickTests = [
   "runtime/errors",
   "runtime/signature",
   "site/links",
+  "serve/gate",
   "stablehlo/records",
   "schedule/recipe",
   "stages/",

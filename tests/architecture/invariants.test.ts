@@ -59,6 +59,7 @@ test("nothing but devices, the command line, files, loaders and data sets touche
     /^packages\/train\/src\/callbacks\/(checkpoint|json-lines|report|tensor-board|terminal)\.ts$/,
     /^packages\/llm\/src\/node\.ts$/,
     /^packages\/onnxruntime\/src\/model-file\.ts$/,
+    /^packages\/serve\/src\/server\.ts$/,
     /^packages\/xla\/src\/(options|sidecar|shared-memory)\.ts$/,
     // A command line alone, and projects of users.
     /^packages\/create-kiln-app\/(src\/(cli|command|create)|templates\/.*)\.ts$/,

@@ -26,6 +26,8 @@ const allowed: Readonly<Record<string, readonly string[] | "everything">> = {
   "packages/onnx": ["@kiln-ml/ir", "@bufbuild/protobuf"],
   // Texts take many runs of several programs, so it needs what compiles and keeps them.
   "packages/llm": ["kiln-ml", "@huggingface/tokenizers", "@huggingface/jinja"],
+  // A server is a program of its own: nobody downloads its library for anything else.
+  "packages/serve": ["kiln-ml", "@kiln-ml/llm", "hono", "@hono/node-server"],
   // In front of the front door: a program that has it knows nothing else of ours.
   "packages/onnxruntime": ["kiln-ml"],
   // The same for a program of TensorFlow.js, whose core says what a backend is.

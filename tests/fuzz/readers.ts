@@ -36,6 +36,7 @@ import {
   hostileStreams,
   hostileZips,
 } from "./hostile.ts";
+import { languageModelReaders } from "./language-models.ts";
 import {
   type Bytes,
   idxInputs,
@@ -243,4 +244,5 @@ export const readers: readonly FuzzReader[] = [
     made: idxInputs,
     refusal: /^idx: \S/,
   },
+  ...languageModelReaders,
 ];

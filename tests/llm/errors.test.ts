@@ -48,6 +48,10 @@ const cases: readonly Refusal[] = [
     () => decoderConfig({ ...json, rope_scaling: { type: "yarn", factor: 4 } }),
   ],
   [
+    "config: factor of rope_scaling must be a number above 0, got absent\n  take the config.json that came with the weights",
+    () => decoderConfig({ ...json, rope_scaling: { type: "linear" } }),
+  ],
+  [
     "config: rope_theta must be a number above 0, got -1\n  take the config.json that came with the weights",
     () => decoderConfig({ ...json, rope_theta: -1 }),
   ],

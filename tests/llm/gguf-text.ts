@@ -1,7 +1,9 @@
 /** GGUF files that tests write: values, and tensors whose bytes are given. */
 
+export type WrittenValue = string | number | readonly string[] | readonly number[];
+
 export interface Written {
-  readonly values: Readonly<Record<string, string | number>>;
+  readonly values: Readonly<Record<string, WrittenValue>>;
   readonly tensors: readonly {
     readonly name: string;
     readonly shape: readonly number[];
@@ -19,10 +21,16 @@ const text = (s: string): number[] => {
 };
 const float = (x: number): number[] => [...new Uint8Array(Float32Array.of(x).buffer)];
 
-/** Integers become u32, other numbers f32. */
-const value = (v: string | number): number[] => {
+/** Integers become u32, other numbers f32; lists are of what their elements are. */
+const value = (v: WrittenValue): number[] => {
   if (typeof v === "string") return [...little(8, 4), ...text(v)];
-  return Number.isInteger(v) ? [...little(4, 4), ...little(v, 4)] : [...little(6, 4), ...float(v)];
+  if (typeof v === "number")
+    return Number.isInteger(v)
+      ? [...little(4, 4), ...little(v, 4)]
+      : [...little(6, 4), ...float(v)];
+  const isText = typeof v[0] === "string";
+  const elements = v.flatMap((x) => (typeof x === "string" ? text(x) : float(x)));
+  return [...little(9, 4), ...little(isText ? 8 : 6, 4), ...little(v.length, 8), ...elements];
 };
 
 const rest = (n: number): number[] => new Array<number>((32 - (n % 32)) % 32).fill(0);

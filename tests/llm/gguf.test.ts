@@ -3,10 +3,19 @@
  * llama.cpp, damage.
  */
 import { readFileSync } from "node:fs";
-import { readGguf, spmTokenizer, spmVocabulary } from "@kiln-ml/llm";
+import {
+  bpeVocabulary,
+  type GgufValue,
+  ggufModel,
+  readGguf,
+  spmTokenizer,
+  spmVocabulary,
+} from "@kiln-ml/llm";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { dataTest } from "../support/data.ts";
+import { writeGguf } from "./gguf-text.ts";
+import { areRefused } from "./refused.ts";
 
 const little = (value: number, size: number): number[] =>
   Array.from({ length: size }, (_, i) => Math.floor(value / 256 ** i) % 256);
@@ -128,6 +137,57 @@ test("a damaged file says where", () => {
   );
   for (let n = 0; n < good.length; n++) assert.match(refused(good.subarray(0, n)), /^gguf: offset/);
 });
+
+test("tensors that share bytes or a name are refused, and names that fill a line", () => {
+  const one = { name: "w", shape: [2], type: 0, data: new Uint8Array(8) };
+  const bytes = writeGguf({ values: {}, tensors: [one, { ...one, name: "v" }] });
+  const shared = bytes.slice();
+  // The second tensor's offset, behind its name, rank, extent and type.
+  const at = 24 + 2 * (8 + 1 + 4 + 8 + 4 + 8) - 8;
+  assert.is(shared[at], 32);
+  shared[at] = 4;
+  assert.is(refused(shared), "gguf: offset 100: w and v overlap");
+  const twice = writeGguf({ values: {}, tensors: [one, one] });
+  assert.is(refused(twice), "gguf: offset 90: w is there twice");
+  const long = writeGguf({ values: { ["k".repeat(201)]: 1 }, tensors: [] });
+  assert.is(refused(long), "gguf: offset 233: a key has 201 characters");
+  assert.is(
+    refused(writeGguf({ values: { "general.alignment": 0.5 }, tensors: [] })),
+    "gguf: offset 57: the alignment is 0.5",
+  );
+  const named = () => readGguf(bytes.subarray(0, 8), { file: "a.gguf" });
+  assert.throws(named, /^a\.gguf: offset 8: the number of tensors takes 8 bytes, 0 are left$/);
+});
+
+const vocabulary = (more: Readonly<Record<string, GgufValue>>): Map<string, GgufValue> =>
+  new Map(
+    Object.entries({ model: "llama", tokens: ["a", "b"], scores: [0, 0], ...more }).map(
+      ([name, value]) => [`tokenizer.ggml.${name}`, value],
+    ),
+  );
+const end = "\n  take the file as its maker published it";
+areRefused([
+  [
+    `spmVocabulary: tokenizer.ggml.tokens must be a list of texts, got 7${end}`,
+    () => spmVocabulary(vocabulary({ tokens: 7 })),
+  ],
+  [
+    `spmVocabulary: tokenizer.ggml.scores must be a list of 2 numbers, got a list of 1${end}`,
+    () => spmVocabulary(vocabulary({ scores: [1] })),
+  ],
+  [
+    `spmVocabulary: tokenizer.ggml.bos_token_id must be a token below 2, got 2${end}`,
+    () => spmVocabulary(vocabulary({ bos_token_id: 2 })),
+  ],
+  [
+    `bpeVocabulary: tokenizer.ggml.merges must be a list of texts, got absent${end}`,
+    () => bpeVocabulary(vocabulary({ model: "gpt2" })),
+  ],
+  [
+    "gguf: unknown architecture an object\n  known are llama, qwen2, qwen3",
+    () => ggufModel({ metadata: new Map([["general.architecture", {} as never]]), tensors: {} }),
+  ],
+]);
 
 for (const name of ["llama-spm", "phi-3"])
   dataTest(`${name}: tokens are those of llama.cpp`, "tokenizer-refs", (folder) => {

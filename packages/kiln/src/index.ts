@@ -35,6 +35,7 @@ export {
   type TargetOption,
   useDevice,
 } from "./devices/session.ts";
+export { versionOf } from "./devices/storage.ts";
 export type { ThreadCount } from "./devices/wasm-support.ts";
 export type { InspectOptions } from "./inspect/inspect.ts";
 export {

@@ -2,7 +2,7 @@
  * Architectures as rows: how a decoder differs from the plainest one, which is Llama's. A
  * config.json becomes the sizes and the row of its `model_type`; a new architecture is a row.
  */
-import { LanguageModelError } from "./errors.ts";
+import { LanguageModelError, named, shown } from "./errors.ts";
 
 /** What distinguishes decoders. */
 export interface Architecture {
@@ -106,23 +106,23 @@ export function decoderConfig(json: unknown): DecoderConfig {
       "config: takes the object of a config.json\n  parse the file: JSON.parse(text)",
     );
   const all = json as Json;
-  const type = String(all.model_type);
+  const type = typeof all.model_type === "string" ? all.model_type : "";
   if (!Object.hasOwn(architectures, type))
     throw new LanguageModelError(
-      `config: unknown architecture ${type}\n  known are ${Object.keys(architectures).join(", ")}`,
+      `config: unknown architecture ${named(all.model_type)}\n  known are ${Object.keys(architectures).join(", ")}`,
     );
   const row = architectures[type]!;
   const wrong: string[] = [];
   const count = (name: string, otherwise?: number): number => {
     const value = all[name] ?? otherwise;
     if (Number.isInteger(value) && (value as number) > 0) return value as number;
-    wrong.push(`${name} is ${value === undefined ? "absent" : JSON.stringify(value)}`);
+    wrong.push(`${name} is ${shown(value)}`);
     return 1;
   };
   const real = (name: string, otherwise?: number): number | undefined => {
     const value = all[name] ?? otherwise;
     if (value === undefined || (typeof value === "number" && value > 0)) return value;
-    wrong.push(`${name} is ${JSON.stringify(value)}`);
+    wrong.push(`${name} is ${shown(value)}`);
     return otherwise;
   };
   const width = count("hidden_size");
@@ -150,7 +150,7 @@ export function decoderConfig(json: unknown): DecoderConfig {
     attentionCap: real("attn_logit_softcapping"),
     logitCap: real("final_logit_softcapping"),
     scale: 1 / Math.sqrt(real("query_pre_attn_scalar", headWidth)!),
-    ends: [all.eos_token_id].flat().filter((x) => typeof x === "number"),
+    ends: [all.eos_token_id].flat().filter((x) => Number.isInteger(x)) as number[],
     fullEvery: type === "mistral" ? Infinity : row.fullEvery,
   };
   if (heads % kvHeads)
@@ -190,7 +190,7 @@ function positive(value: unknown, otherwise: number): number {
   const n = value ?? otherwise;
   if (typeof n === "number" && n > 0) return n;
   throw new LanguageModelError(
-    `config: rope_theta must be a number above 0, got ${JSON.stringify(value)}\n  take the config.json that came with the weights`,
+    `config: rope_theta must be a number above 0, got ${shown(value)}\n  take the config.json that came with the weights`,
   );
 }
 
@@ -201,13 +201,20 @@ function scalingOf(value: unknown): RopeScaling | undefined {
   if (type === "default" || type === undefined) return undefined;
   if (type !== "linear" && type !== "llama3")
     throw new LanguageModelError(
-      `config: unknown rope_scaling ${String(type)}\n  known are default, linear, llama3`,
+      `config: unknown rope_scaling ${named(type)}\n  known are default, linear, llama3`,
     );
+  const number = (name: string, otherwise?: number): number => {
+    const found = all[name] ?? otherwise;
+    if (typeof found === "number" && found > 0 && found < Infinity) return found;
+    throw new LanguageModelError(
+      `config: ${name} of rope_scaling must be a number above 0, got ${shown(found)}\n  take the config.json that came with the weights`,
+    );
+  };
   return {
     type,
-    factor: Number(all.factor),
-    low: Number(all.low_freq_factor ?? 1),
-    high: Number(all.high_freq_factor ?? 4),
-    original: Number(all.original_max_position_embeddings ?? 8192),
+    factor: number("factor"),
+    low: number("low_freq_factor", 1),
+    high: number("high_freq_factor", 4),
+    original: number("original_max_position_embeddings", 8192),
   };
 }

@@ -2,8 +2,9 @@
  * The vocabulary of a GGUF file of GPT-2's kind, as the tokenizer.json that it was converted from:
  * pairs of bytes are joined in the order of the merges.
  */
-import { LanguageModelError } from "./errors.ts";
+import { LanguageModelError, named } from "./errors.ts";
 import type { GgufValue } from "./gguf.ts";
+import { VocabularyValues } from "./vocabulary-values.ts";
 
 /** How texts are split before pairs are joined, by the names that GGUF has for it. */
 const digits = (most: string): string =>
@@ -35,16 +36,19 @@ export function bpeVocabulary(metadata: ReadonlyMap<string, GgufValue>): object 
   const get = (name: string) => metadata.get(`tokenizer.ggml.${name}`);
   if (get("model") !== "gpt2")
     throw new LanguageModelError(
-      `bpeVocabulary: the file's tokenizer is ${String(get("model"))}, not gpt2\n  take a tokenizer of that kind: generate takes any that encodes and decodes`,
+      `bpeVocabulary: the file's tokenizer is ${named(get("model"))}, not gpt2\n  take a tokenizer of that kind: generate takes any that encodes and decodes`,
     );
-  const pre = String(get("pre") ?? "gpt-2");
+  const told = get("pre") ?? "gpt-2";
+  const pre = typeof told === "string" ? told : "";
   if (!Object.hasOwn(splits, pre))
     throw new LanguageModelError(
-      `bpeVocabulary: unknown split of texts ${pre}\n  known are ${Object.keys(splits).join(", ")}`,
+      `bpeVocabulary: unknown split of texts ${named(told)}\n  known are ${Object.keys(splits).join(", ")}`,
     );
-  const pieces = get("tokens") as readonly string[];
-  const kinds = (get("token_type") ?? []) as readonly number[];
-  const begin = get("add_bos_token") === true ? Number(get("bos_token_id")) : undefined;
+  const values = new VocabularyValues("bpeVocabulary", metadata);
+  const pieces = values.texts("tokens");
+  const kinds = values.numbers("token_type", pieces.length) ?? [];
+  const begin =
+    get("add_bos_token") === true ? values.token("bos_token_id", pieces.length) : undefined;
   return {
     version: "1.0",
     added_tokens: pieces.flatMap((content, id) => (kinds[id] === 3 ? [special(id, content)] : [])),
@@ -55,7 +59,7 @@ export function bpeVocabulary(metadata: ReadonlyMap<string, GgufValue>): object 
     model: {
       type: "BPE",
       vocab: Object.fromEntries(pieces.map((p, id) => [p, id])),
-      merges: get("merges") as readonly string[],
+      merges: values.texts("merges"),
       ignore_merges: pre === "llama-bpe",
     },
   };

@@ -4,7 +4,19 @@
  * and read up to the longest text.
  */
 import { nn } from "kiln-ml";
-import { assign, type Dim, geluTanh, iota, param, scatter, select, type Tensor } from "kiln-ml/ir";
+import {
+  assign,
+  checkOptions,
+  type Dim,
+  geluTanh,
+  iota,
+  type OptionNames,
+  param,
+  scatter,
+  select,
+  type Tensor,
+  take,
+} from "kiln-ml/ir";
 import type { DecoderConfig } from "./architecture.ts";
 import { rates, type Turn, turned, turnOf } from "./rotary.ts";
 
@@ -50,7 +62,46 @@ class Norm extends nn.RmsNorm {
   }
 }
 
+/** How parameters begin. */
+export interface DecoderOptions {
+  /** What matrices are kept as; f16 takes half of the memory. What is computed is f32. */
+  readonly weights?: "f32" | "f16";
+  /** Zeros at first, for weights that are loaded: drawing a thousand million takes a minute. */
+  readonly empty?: boolean;
+}
+
+const decoderOptions: OptionNames<DecoderOptions> = { weights: 1, empty: 1 };
+
+const zero = (shape: readonly number[]): Float32Array =>
+  new Float32Array(shape.reduce((a, b) => a * b, 1));
+
+/** The first values of a matrix where they are not a layer's own. */
+const initOf = ({ empty, weights }: DecoderOptions) =>
+  empty || weights === "f16" ? { init: zero } : {};
+
+const half = (shape: number[]): Tensor =>
+  param(zero(shape), { name: "weight", shape, dtype: "f16" });
+
+/** Rows of halves by number. */
+class HalfEmbedding extends nn.Module {
+  readonly weight: Tensor;
+
+  constructor(count: number, width: number) {
+    super();
+    this.weight = half([count, width]);
+  }
+
+  override forward(tokens: Tensor): Tensor {
+    return take(this.weight, tokens, 0);
+  }
+}
+
 class Projection extends nn.Linear {
+  constructor(from: number, to: number, bias: boolean, options: DecoderOptions) {
+    super(from, to, { bias, ...initOf(options) });
+    if (options.weights === "f16") Object.assign(this, { weight: half([to, from]) });
+  }
+
   override forward(x: Tensor): Tensor {
     const y = x.matmul(this.weight.convert("f32").transpose([1, 0]));
     return this.bias ? y.add(this.bias.convert("f32")) : y;
@@ -69,13 +120,13 @@ class Attention extends nn.Module {
   readonly k_norm: Norm | undefined;
   readonly config: DecoderConfig;
 
-  constructor(config: DecoderConfig) {
+  constructor(config: DecoderConfig, options: DecoderOptions) {
     super();
-    const { width, heads, kvHeads, headWidth, qkvBias: bias, outBias } = config;
-    this.q_proj = new Projection(width, heads * headWidth, { bias });
-    this.k_proj = new Projection(width, kvHeads * headWidth, { bias });
-    this.v_proj = new Projection(width, kvHeads * headWidth, { bias });
-    this.o_proj = new Projection(heads * headWidth, width, { bias: outBias });
+    const { width, heads, kvHeads, headWidth, qkvBias, outBias } = config;
+    this.q_proj = new Projection(width, heads * headWidth, qkvBias, options);
+    this.k_proj = new Projection(width, kvHeads * headWidth, qkvBias, options);
+    this.v_proj = new Projection(width, kvHeads * headWidth, qkvBias, options);
+    this.o_proj = new Projection(heads * headWidth, width, outBias, options);
     if (config.qkNorm) {
       this.q_norm = new Norm(headWidth, config);
       this.k_norm = new Norm(headWidth, config);
@@ -131,11 +182,11 @@ class Mlp extends nn.Module {
   readonly down_proj: Projection;
   readonly isGelu: boolean;
 
-  constructor({ width, hidden, activation }: DecoderConfig) {
+  constructor({ width, hidden, activation }: DecoderConfig, options: DecoderOptions) {
     super();
-    this.gate_proj = new Projection(width, hidden, { bias: false });
-    this.up_proj = new Projection(width, hidden, { bias: false });
-    this.down_proj = new Projection(hidden, width, { bias: false });
+    this.gate_proj = new Projection(width, hidden, false, options);
+    this.up_proj = new Projection(width, hidden, false, options);
+    this.down_proj = new Projection(hidden, width, false, options);
     this.isGelu = activation === "gelu";
   }
 
@@ -154,17 +205,17 @@ class Layer extends nn.Module {
   readonly post_feedforward_layernorm: Norm | undefined;
   readonly mlp: Mlp;
 
-  constructor(config: DecoderConfig) {
+  constructor(config: DecoderConfig, options: DecoderOptions) {
     super();
     const norm = () => new Norm(config.width, config);
     this.input_layernorm = norm();
-    this.self_attn = new Attention(config);
+    this.self_attn = new Attention(config, options);
     this.post_attention_layernorm = norm();
     if (config.postNorms) {
       this.pre_feedforward_layernorm = norm();
       this.post_feedforward_layernorm = norm();
     }
-    this.mlp = new Mlp(config);
+    this.mlp = new Mlp(config, options);
   }
 
   override forward(x: Tensor, step: Step, cache: LayerCache | undefined): Tensor {
@@ -180,14 +231,18 @@ class Layer extends nn.Module {
 }
 
 class Body extends nn.Module {
-  readonly embed_tokens: nn.Embedding;
+  readonly embed_tokens: nn.Embedding | HalfEmbedding;
   readonly layers: readonly Layer[];
   readonly norm: Norm;
 
-  constructor(config: DecoderConfig) {
+  constructor(config: DecoderConfig, options: DecoderOptions) {
     super();
-    this.embed_tokens = new nn.Embedding(config.vocabulary, config.width);
-    this.layers = Array.from({ length: config.layers }, () => new Layer(config));
+    const { vocabulary, width } = config;
+    this.embed_tokens =
+      options.weights === "f16"
+        ? new HalfEmbedding(vocabulary, width)
+        : new nn.Embedding(vocabulary, width, initOf(options));
+    this.layers = Array.from({ length: config.layers }, () => new Layer(config, options));
     this.norm = new Norm(config.width, config);
   }
 
@@ -219,12 +274,13 @@ export class Decoder extends nn.Module {
   readonly lm_head: Projection | undefined;
   readonly config: DecoderConfig;
 
-  constructor(config: DecoderConfig) {
+  constructor(config: DecoderConfig, options: DecoderOptions = {}) {
     super();
+    checkOptions("decoder", options, decoderOptions);
     this.config = config;
-    this.model = new Body(config);
+    this.model = new Body(config, options);
     if (!config.tied)
-      this.lm_head = new Projection(config.width, config.vocabulary, { bias: false });
+      this.lm_head = new Projection(config.width, config.vocabulary, false, options);
   }
 
   override forward(tokens: Tensor): Tensor {

@@ -5,6 +5,7 @@ import { checkOptions, type OptionNames } from "kiln-ml/ir";
 import { LanguageModelError } from "./errors.ts";
 import { checkSampling, type SamplingOptions, samplingOptions } from "./sampler.ts";
 import type { TextSession } from "./session.ts";
+import { TextStream } from "./text-stream.ts";
 
 export interface EncodeOptions {
   /** The text is a chat template's: its special tokens stand in it, and none is added. */
@@ -72,7 +73,8 @@ function checkPrompts(session: TextSession, prompts: readonly (readonly number[]
 
 /**
  * What follows each prompt, one token a text at a time; `undefined` for a text that has ended.
- * Prompts run in chunks.
+ * Prompts run in chunks, and what a prompt begins with as the text before it did does not run
+ * again.
  *
  *     for await (const [token] of generateTokens(session, [[1, 9038]], { maxTokens: 20 })) console.log(token);
  */
@@ -87,13 +89,16 @@ export async function* generateTokens(
   checkSampling(sampling, session.net.config.vocabulary);
   checkPrompts(session, prompts);
   const texts = prompts.map((p) => [...p]);
-  const done = prompts.map(() => 0);
+  const turn = session.begin();
+  // The scores after the last token are not kept: it always runs.
+  const done = prompts.map((p, b) => Math.min(session.known(b, p), p.length - 1));
   const alive = prompts.map(() => true);
   for (let made = 0; made < maxTokens && alive.includes(true); made++) {
     const chosen = await nextTokens(session, texts, done, alive, {
       key: [seed >>> 0, made],
       sampling,
       signal,
+      turn,
     });
     const given = chosen.map((token, b) => {
       if (!alive[b] || token === undefined || ends.includes(token)) {
@@ -113,6 +118,8 @@ interface Turn {
   readonly key: readonly [number, number];
   readonly sampling: SamplingOptions;
   readonly signal: AbortSignal | undefined;
+  /** What `begin` gave. */
+  readonly turn: number;
 }
 
 /**
@@ -124,13 +131,14 @@ async function nextTokens(
   texts: readonly number[][],
   done: number[],
   alive: readonly boolean[],
-  { key, sampling, signal }: Turn,
+  { key, sampling, signal, turn }: Turn,
 ): Promise<(number | undefined)[]> {
   const found: (number | undefined)[] = texts.map(() => undefined);
   for (;;) {
     signal?.throwIfAborted();
     const parts = texts.map((t, b) => (alive[b] ? t.slice(done[b], done[b]! + session.chunk) : []));
     if (parts.every((p) => p.length === 0)) return found;
+    session.checkTurn(turn);
     const scores = await session.step(parts, done);
     for (const [b, part] of parts.entries()) done[b]! += part.length;
     const ready = parts.map((p, b) => p.length > 0 && done[b] === texts[b]!.length);
@@ -140,9 +148,18 @@ async function nextTokens(
   }
 }
 
+/** How a text ended. */
+export interface Ending {
+  /** "stop" at a text of `stop` or a token that ends, "length" where no more were asked for or fit. */
+  readonly reason: "stop" | "length";
+  /** Tokens of the prompt, and tokens that were made. */
+  readonly promptTokens: number;
+  readonly madeTokens: number;
+}
+
 /**
  * What follows a prompt, a text or its tokens, in pieces of text as they are made. A piece ends
- * where characters do; one that may begin a `stop` is held back.
+ * where characters do; one that may begin a `stop` is held back. Returns how it ended.
  *
  *     for await (const piece of generate({ session, tokenizer }, "Once upon a time", { maxTokens: 50 }))
  *       process.stdout.write(piece);
@@ -154,32 +171,36 @@ export async function* generate(
   model: { readonly session: TextSession; readonly tokenizer: Tokenizer },
   prompt: string | readonly number[],
   options: GenerateOptions = {},
-): AsyncGenerator<string> {
+): AsyncGenerator<string, Ending> {
   checkOptions("generate", options, generateOptions);
   const { session, tokenizer } = model;
   checkVocabulary(session, tokenizer);
   const { stop = [], ...rest } = options;
   const stops = [stop].flat().filter((s) => s !== "");
   const start = typeof prompt === "string" ? tokenizer.encode(prompt) : prompt;
-  const tokens = [...start];
-  const before = tokenizer.decode(tokens);
-  let given = before.length;
+  const text = new TextStream(tokenizer, start);
+  let made = 0;
+  const ending = (reason: Ending["reason"]): Ending => ({
+    reason,
+    promptTokens: start.length,
+    madeTokens: made,
+  });
+  // Text that is made and not given. What may begin a stop stays in it.
+  let held = "";
   for await (const [token] of generateTokens(session, [start], rest)) {
-    tokens.push(token!);
-    const text = tokenizer.decode(tokens);
-    const end = firstStop(text, before.length, stops);
-    if (end >= 0) {
-      if (end > given) yield text.slice(given, end);
-      return;
-    }
-    const safe = text.length - heldBack(text, stops);
-    if (safe > given) {
-      yield text.slice(given, safe);
-      given = safe;
-    }
+    made++;
+    held += text.push(token!);
+    const end = firstStop(held, stops);
+    if (end > 0) yield held.slice(0, end);
+    if (end >= 0) return ending("stop");
+    const safe = held.length - heldBack(held, stops);
+    if (safe > 0) yield held.slice(0, safe);
+    held = held.slice(safe);
   }
-  const text = tokenizer.decode(tokens);
-  if (text.length > given) yield text.slice(given);
+  held += text.end();
+  if (held !== "") yield held;
+  const isFull = made >= (rest.maxTokens ?? Infinity) || start.length + made > session.capacity;
+  return ending(isFull ? "length" : "stop");
 }
 
 /** Throws LanguageModelError if a tokenizer makes tokens that the model does not have. */
@@ -191,19 +212,18 @@ export function checkVocabulary(session: TextSession, tokenizer: Tokenizer): voi
     );
 }
 
-const firstStop = (text: string, from: number, stops: readonly string[]): number =>
+const firstStop = (text: string, stops: readonly string[]): number =>
   stops
-    .map((s) => text.indexOf(s, from))
+    .map((s) => text.indexOf(s))
     .filter((i) => i >= 0)
     .reduce((a, b) => (a < 0 ? b : Math.min(a, b)), -1);
 
-/** Characters at the end that are not whole, or that may begin a stop. */
+/** Characters at the end that may begin a stop. */
 function heldBack(text: string, stops: readonly string[]): number {
-  const broken = /\uFFFD+$/.exec(text)?.[0].length ?? 0;
   const begun = stops.map((s) => {
     let n = Math.min(s.length - 1, text.length);
     while (n > 0 && !text.endsWith(s.slice(0, n))) n--;
     return n;
   });
-  return Math.max(broken, ...begun);
+  return Math.max(0, ...begun);
 }

@@ -4,7 +4,7 @@
  */
 import type { Constant } from "kiln-ml/artifact";
 import { type DecoderConfig, decoderConfig } from "./architecture.ts";
-import { LanguageModelError } from "./errors.ts";
+import { LanguageModelError, listed, named } from "./errors.ts";
 import type { GgufFile } from "./gguf.ts";
 
 /** Architectures by GGUF's names; whether neighbours turn together in its files, as pairs. */
@@ -62,11 +62,12 @@ export interface GgufModel {
  * not, all at once, and for sizes that do not fit.
  */
 export function ggufModel({ metadata, tensors }: GgufFile): GgufModel {
-  const type = String(metadata.get("general.architecture"));
+  const told = metadata.get("general.architecture");
+  const type = typeof told === "string" ? told : "";
   const row = Object.hasOwn(known, type) ? known[type] : undefined;
   if (!row)
     throw new LanguageModelError(
-      `gguf: unknown architecture ${type}\n  known are ${Object.keys(known).join(", ")}`,
+      `gguf: unknown architecture ${named(told)}\n  known are ${Object.keys(known).join(", ")}`,
     );
   const get = (name: string): unknown => {
     const value = metadata.get(`${type}.${name}`);
@@ -88,16 +89,21 @@ export function ggufModel({ metadata, tensors }: GgufFile): GgufModel {
     tie_word_embeddings: !("output.weight" in tensors),
     eos_token_id: [metadata.get("tokenizer.ggml.eos_token_id")].flat().map(Number),
   });
+  const layers = new Set(Object.keys(tensors).flatMap((n) => /^blk\.\d+\./.exec(n)?.[0] ?? []));
+  if (layers.size !== config.layers)
+    throw new LanguageModelError(
+      `gguf: ${type}.block_count is ${config.layers}, tensors are of ${layers.size} layers\n  the file is not whole, or was put together of others`,
+    );
   const unknown = Object.keys(tensors).filter((name) => publicName(name) === undefined);
   if (unknown.length)
     throw new LanguageModelError(
-      `gguf: tensors that ${type} does not have: ${unknown.join(", ")}\n  the file is of another architecture, or of a variant that is not built`,
+      `gguf: tensors that ${type} does not have: ${listed(unknown)}\n  the file is of another architecture, or of a variant that is not built`,
     );
-  const named = Object.entries(tensors).map(([name, tensor]) => {
+  const own = Object.entries(tensors).map(([name, tensor]) => {
     const turns = row.pairs && /\.attn_[qk]\./.test(name);
     return [publicName(name)!, turns ? pairsToHalves(tensor, config.headWidth) : tensor] as const;
   });
-  return { config, tensors: Object.fromEntries(named) };
+  return { config, tensors: Object.fromEntries(own) };
 }
 
 function scaling(get: (name: string) => unknown): object {

@@ -4,7 +4,8 @@
  * Format: github.com/ggml-org/ggml, docs/gguf.md, versions 2 and 3, little-endian.
  */
 import type { Constant } from "kiln-ml/artifact";
-import { LanguageModelError } from "./errors.ts";
+import { checkOptions, type OptionNames } from "kiln-ml/ir";
+import { inLine, LanguageModelError, listed, shown } from "./errors.ts";
 import { type BlockType, blockTypes } from "./gguf-blocks.ts";
 
 export type GgufValue = number | bigint | boolean | string | readonly GgufValue[];
@@ -15,28 +16,38 @@ export interface GgufFile {
   readonly tensors: Readonly<Record<string, Constant>>;
 }
 
+export interface GgufOptions {
+  /** What errors call the file, "gguf" by default. */
+  readonly file?: string;
+}
+
+const ggufOptions: OptionNames<GgufOptions> = { file: 1 };
+
 /** Element types of values by their numbers, with the bytes that one takes at least. */
 const leastBytes = [1, 1, 2, 2, 4, 4, 4, 1, 8, 12, 8, 8, 8];
 
 class Cursor {
   readonly #view: DataView;
   readonly bytes: Uint8Array;
+  readonly file: string;
   at = 0;
 
-  constructor(bytes: Uint8Array) {
+  constructor(bytes: Uint8Array, file: string) {
     this.bytes = bytes;
+    this.file = file;
     this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
   fail(what: string, at = this.at): never {
-    throw new LanguageModelError(`gguf: offset ${at}: ${what}`);
+    throw new LanguageModelError(`${this.file}: offset ${at}: ${inLine(what)}`);
   }
 
   /** Moves on by `size` bytes; returns where they begin. */
   take(size: number, what: string): number {
     const from = this.at;
-    if (!(size <= this.bytes.length - from))
-      this.fail(`${what} takes ${size} bytes, ${this.bytes.length - from} are left`);
+    const left = Math.max(0, this.bytes.length - from);
+    if (!(size <= left) || from > this.bytes.length)
+      this.fail(`${what} takes ${size} bytes, ${left} are left`);
     this.at += size;
     return from;
   }
@@ -53,6 +64,12 @@ class Cursor {
     const size = this.u64(what);
     const from = this.take(size, what);
     return new TextDecoder().decode(this.bytes.subarray(from, from + size));
+  }
+
+  /** A text that errors repeat. */
+  name(what: string): string {
+    const name = this.text(what);
+    return name.length > 200 ? this.fail(`${what} has ${name.length} characters`) : name;
   }
 
   value(type: number, what: string, depth = 0): GgufValue {
@@ -94,8 +111,11 @@ interface Entry {
  * Throws LanguageModelError for a damaged file, and for quantisations that are not read, all of
  * them by name.
  */
-export function readGguf(bytes: Uint8Array): GgufFile {
-  const cursor = new Cursor(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+export function readGguf(bytes: Uint8Array, options: GgufOptions = {}): GgufFile {
+  checkOptions("readGguf", options, ggufOptions);
+  const { file = "gguf" } = options;
+  const plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const cursor = new Cursor(plain, file);
   if (cursor.u32("the magic") !== 0x46554747) cursor.fail("this is no GGUF file", 0);
   const version = cursor.u32("the version");
   if (version !== 2 && version !== 3) cursor.fail(`version ${version} is not read`, 4);
@@ -103,40 +123,76 @@ export function readGguf(bytes: Uint8Array): GgufFile {
   const valueCount = cursor.u64("the number of values");
   const metadata = new Map<string, GgufValue>();
   for (let i = 0; i < valueCount; i++) {
-    const key = cursor.text("a key");
+    const key = cursor.name("a key");
     metadata.set(key, cursor.value(cursor.u32(key), key));
   }
-  const entries: Entry[] = [];
-  for (let i = 0; i < tensorCount; i++) entries.push(entryOf(cursor));
-  const unknown = new Set(entries.map((e) => e.type).filter((t) => !blockTypes.has(t)));
-  if (unknown.size)
-    throw new LanguageModelError(
-      `gguf: tensors have types that are not read: ${[...unknown].sort((a, b) => a - b).join(", ")}\n  read are ${[...blockTypes].map(([n, t]) => `${t.name} (${n})`).join(", ")}`,
-    );
-  const step = Number(metadata.get("general.alignment") ?? 32);
-  if (!(Number.isInteger(step) && step > 0)) cursor.fail(`the alignment is ${step}`);
+  const entries = new Map<string, Entry>();
+  for (let i = 0; i < tensorCount; i++) {
+    const entry = entryOf(cursor);
+    if (entries.has(entry.name)) cursor.fail(`${entry.name} is there twice`);
+    entries.set(entry.name, entry);
+  }
+  checkTypes(file, [...entries.values()]);
+  const alignment = metadata.get("general.alignment") ?? 32;
+  const step = Number(alignment);
+  if (!(Number.isInteger(step) && step > 0)) cursor.fail(`the alignment is ${shown(alignment)}`);
   const start = Math.ceil(cursor.at / step) * step;
-  const tensors = entries.map((e) => [e.name, tensorOf(cursor, e, start)] as const);
+  const places = placesOf(cursor, [...entries.values()], start);
+  const tensors = places.map((p) => [p.name, tensorOf(cursor, p)] as const);
   return { metadata, tensors: Object.fromEntries(tensors) };
 }
 
+/** Throws LanguageModelError for quantisations that are not read. */
+function checkTypes(file: string, entries: readonly Entry[]): void {
+  const unknown = new Set(entries.map((e) => e.type).filter((t) => !blockTypes.has(t)));
+  if (unknown.size === 0) return;
+  const numbers = [...unknown].sort((a, b) => a - b).map(String);
+  throw new LanguageModelError(
+    `${file}: tensors have types that are not read: ${listed(numbers)}\n  read are ${[...blockTypes].map(([n, t]) => `${t.name} (${n})`).join(", ")}`,
+  );
+}
+
 function entryOf(cursor: Cursor): Entry {
-  const name = cursor.text("the name of a tensor");
+  const name = cursor.name("the name of a tensor");
   const rank = cursor.u32(name);
   if (rank > 8) cursor.fail(`${name} has rank ${rank}`);
   const shape = Array.from({ length: rank }, () => cursor.u64(name)).reverse();
   return { name, shape, type: cursor.u32(name), offset: cursor.u64(name) };
 }
 
-function tensorOf(cursor: Cursor, { name, shape, type, offset }: Entry, start: number): Constant {
+interface Place extends Entry {
+  readonly count: number;
+  readonly from: number;
+  readonly end: number;
+}
+
+/**
+ * Where tensors lie. Those that overlap are refused: a small file would become any amount of
+ * memory.
+ */
+function placesOf(cursor: Cursor, entries: readonly Entry[], start: number): Place[] {
+  const places = entries.map((entry): Place => {
+    const { name, shape, type, offset } = entry;
+    const block = blockTypes.get(type) as BlockType;
+    const count = shape.reduce((a, b) => a * b, 1);
+    if (count % block.elements)
+      cursor.fail(`${name} has ${count} elements, not a multiple of ${block.elements}`, start);
+    cursor.at = start + offset;
+    const from = cursor.take((count / block.elements) * block.bytes, name);
+    return { ...entry, count, from, end: cursor.at };
+  });
+  const byPlace = places.filter((p) => p.count > 0).sort((a, b) => a.from - b.from);
+  for (const [i, { name, from }] of byPlace.entries()) {
+    const before = byPlace[i - 1];
+    if (before && before.end > from) cursor.fail(`${before.name} and ${name} overlap`, from);
+  }
+  return places;
+}
+
+function tensorOf({ bytes }: Cursor, { shape, type, count, from }: Place): Constant {
   const block = blockTypes.get(type) as BlockType;
-  const count = shape.reduce((a, b) => a * b, 1);
-  if (count % block.elements)
-    cursor.fail(`${name} has ${count} elements, not a multiple of ${block.elements}`, start);
-  cursor.at = start + offset;
-  const from = cursor.take((count / block.elements) * block.bytes, name);
   const values = new Float32Array(count);
-  const view = new DataView(cursor.bytes.buffer, cursor.bytes.byteOffset + from);
+  const view = new DataView(bytes.buffer, bytes.byteOffset + from);
   for (let i = 0; i < count / block.elements; i++)
     block.read(view, i * block.bytes, values, i * block.elements);
   return { dtype: "f32", shape, data: new Uint8Array(values.buffer) };

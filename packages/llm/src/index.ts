@@ -11,10 +11,11 @@ export {
 } from "./architecture.ts";
 export { bpeVocabulary } from "./bpe-vocabulary.ts";
 export { type ChatMessage, type ChatTemplate, chatTemplate } from "./chat-template.ts";
-export { Decoder, type LayerCache, type StepInputs } from "./decoder.ts";
+export { Decoder, type DecoderOptions, type LayerCache, type StepInputs } from "./decoder.ts";
 export { LanguageModelError } from "./errors.ts";
 export {
   type EncodeOptions,
+  type Ending,
   type GenerateOptions,
   generate,
   generateTokens,
@@ -27,3 +28,4 @@ export { jsonTokenizer } from "./json-tokenizer.ts";
 export { choose, type SamplingOptions } from "./sampler.ts";
 export { TextSession, type TextSessionOptions } from "./session.ts";
 export { type SpmVocabulary, spmTokenizer, spmVocabulary } from "./spm-tokenizer.ts";
+export { TextStream } from "./text-stream.ts";

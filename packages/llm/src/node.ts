@@ -11,11 +11,13 @@ import { type DecoderConfig, decoderConfig } from "./architecture.ts";
 import { bpeVocabulary } from "./bpe-vocabulary.ts";
 import { type ChatTemplate, chatTemplate } from "./chat-template.ts";
 import { Decoder } from "./decoder.ts";
-import { LanguageModelError } from "./errors.ts";
+import { LanguageModelError, listed } from "./errors.ts";
 import type { Tokenizer } from "./generate.ts";
 import { type GgufFile, readGguf } from "./gguf.ts";
 import { ggufModel } from "./gguf-model.ts";
 import { jsonTokenizer } from "./json-tokenizer.ts";
+import { shardsOf, tensorsOfShard } from "./shards.ts";
+import { checkSize } from "./size.ts";
 import { spmTokenizer, spmVocabulary } from "./spm-tokenizer.ts";
 
 /** A model with its weights, and what texts are for it. */
@@ -71,8 +73,10 @@ async function ofFolder(folder: string): Promise<LanguageModel> {
   const more = [sampling.eos_token_id].flat().filter((x) => typeof x === "number");
   const all: DecoderConfig = { ...told, ends: [...new Set([...told.ends, ...more])] };
   const tokenizer = await jsonTokenizer(tokens, about);
-  const net = new Decoder(all);
-  await loadWeights(net, withoutExtras(await weightsIn(folder), all), { convert: true });
+  const tensors = withoutExtras(await weightsIn(folder), all);
+  checkSize(all, tensors, "config.json");
+  const net = new Decoder(all, { empty: true });
+  await loadWeights(net, tensors, { convert: true });
   return { net, tokenizer, chat: await chatIn(folder, about) };
 }
 
@@ -115,37 +119,24 @@ async function weightsIn(folder: string): Promise<Record<string, Constant>> {
     throw new LanguageModelError(
       `loadModel: ${basename(folder)} has neither ${single} nor ${index}\n  download the weights into it`,
     );
-  const places = Object.entries((list.weight_map ?? {}) as Record<string, unknown>);
-  const files = [...new Set(places.map(([, file]) => String(file)))];
-  const outside = files.filter((f) => f !== basename(f) || f.includes("\\") || f === "..");
-  if (outside.length)
-    throw new LanguageModelError(
-      `loadModel: ${index} names files that are not beside it: ${outside.join(", ")}`,
-    );
-  const absent = files.filter((f) => !existsSync(join(folder, f)));
+  const shards = shardsOf(list, index);
+  const absent = [...shards.keys()].filter((f) => !existsSync(join(folder, f)));
   if (absent.length)
     throw new LanguageModelError(
-      `loadModel: ${absent.length} of ${files.length} shards are absent: ${absent.join(", ")}\n  download them into ${basename(folder)}`,
+      `loadModel: ${absent.length} of ${shards.size} shards are absent: ${listed(absent)}\n  download them into ${basename(folder)}`,
     );
   const out: Record<string, Constant> = {};
-  for (const file of files) {
-    const { tensors } = readSafetensors(await bytesOf(join(folder, file)), file);
-    const wanted = places.filter(([, f]) => f === file).map(([name]) => name);
-    const lost = wanted.filter((name) => !Object.hasOwn(tensors, name));
-    if (lost.length)
-      throw new LanguageModelError(
-        `loadModel: ${file} lacks what ${index} says it has: ${lost.join(", ")}\n  take the index that came with the shards`,
-      );
-    for (const name of wanted) out[name] = tensors[name]!;
-  }
+  for (const [file, names] of shards)
+    Object.assign(out, tensorsOfShard(await bytesOf(join(folder, file)), file, names, index));
   return out;
 }
 
 async function ofGguf(path: string): Promise<LanguageModel> {
-  const file = readGguf(await bytesOf(path));
+  const file = readGguf(await bytesOf(path), { file: basename(path) });
   const { config, tensors } = ggufModel(file);
   const tokenizer = await ggufTokenizer(file);
-  const net = new Decoder(config);
+  checkSize(config, tensors, basename(path));
+  const net = new Decoder(config, { empty: true });
   await loadWeights(net, tensors);
   const source = file.metadata.get("tokenizer.chat_template");
   const pieces = file.metadata.get("tokenizer.ggml.tokens") as readonly string[];

@@ -59,6 +59,46 @@ export function checkSampling(options: SamplingOptions, vocabulary: number): voi
     refuse("repetitionPenalty must be above 0", repetitionPenalty);
 }
 
+/** Values of options that a run gives: programs are one for all of them. */
+type Knob = number | Tensor;
+
+interface Knobs {
+  readonly temperature: Knob;
+  readonly topP: Knob;
+  readonly minP: Knob;
+  readonly repetitionPenalty: Knob;
+}
+
+const knobNames = ["temperature", "topP", "minP", "repetitionPenalty"] as const;
+
+/** The program that options need: which filters there are, and how many tokens the first keeps. */
+export const programOf = (options: SamplingOptions): string =>
+  JSON.stringify([
+    (options.temperature ?? 0) > 0,
+    options.topK ?? 0,
+    (options.topP ?? 1) < 1,
+    (options.minP ?? 0) > 0,
+    (options.repetitionPenalty ?? 1) !== 1,
+  ]);
+
+const nothing = { temperature: 0, topP: 1, minP: 0, repetitionPenalty: 1 };
+
+/** The values of options: f32[4]. */
+export const knobsOf = (options: SamplingOptions): Float32Array =>
+  Float32Array.from(knobNames, (name) => options[name] ?? nothing[name]);
+
+/** `choose` with the values of `knobs` in place of those of the options, which say what is done. */
+export function chooseBy(
+  scores: Tensor,
+  history: Tensor,
+  key: Tensor,
+  knobs: Tensor,
+  options: SamplingOptions,
+): Tensor {
+  const values = knobNames.map((name, i) => [name, knobs.slice([i], [i + 1]).reshape([])]);
+  return chosen(scores, history, key, options, Object.fromEntries(values));
+}
+
 /**
  * scores f32[B, V], history i32[B, H] with tokens of the texts (V and beyond are none), key u32[2]
  * → tokens i32[B].
@@ -72,14 +112,24 @@ export function choose(
   options: SamplingOptions = {},
 ): Tensor {
   checkOptions("choose", options, samplingOptions);
+  return chosen(scores, history, key, options, { ...nothing, ...options });
+}
+
+function chosen(
+  scores: Tensor,
+  history: Tensor,
+  key: Tensor,
+  options: SamplingOptions,
+  knobs: Knobs,
+): Tensor {
   const { temperature = 0, repetitionPenalty = 1 } = options;
-  const x = repetitionPenalty === 1 ? scores : penalised(scores, history, repetitionPenalty);
+  const x = repetitionPenalty === 1 ? scores : penalised(scores, history, knobs.repetitionPenalty);
   if (temperature === 0) return argMax(x, [-1]);
-  const kept = filtered(x.div(temperature), options);
+  const kept = filtered(x.div(knobs.temperature), options, knobs);
   return argMax(kept.add(random.gumbel(key, kept.shape)), [-1]);
 }
 
-function penalised(x: Tensor, history: Tensor, penalty: number): Tensor {
+function penalised(x: Tensor, history: Tensor, penalty: Knob): Tensor {
   const text = iota(history.shape, 0);
   const ones = zeros(history.shape).add(1);
   const seen = scatter(zeros(x.shape), ones, [text, history], [0, 1], "set").greater(0);
@@ -89,7 +139,11 @@ function penalised(x: Tensor, history: Tensor, penalty: number): Tensor {
 /**
  * Scores of what is left out become the lowest number. Each filter sees what the one before left.
  */
-function filtered(scores: Tensor, { topK: k, topP = 1, minP = 0 }: SamplingOptions): Tensor {
+function filtered(
+  scores: Tensor,
+  { topK: k, topP = 1, minP = 0 }: SamplingOptions,
+  knobs: Knobs,
+): Tensor {
   const lowest = minOf(scores.dtype);
   let x = scores;
   const keepFrom = (least: Tensor): void => {
@@ -99,8 +153,11 @@ function filtered(scores: Tensor, { topK: k, topP = 1, minP = 0 }: SamplingOptio
   if (topP < 1) {
     const sorted = sort(x, -1, { descending: true });
     const before = cumsum(sorted.softmax(-1), -1, { exclusive: true });
-    keepFrom(select(before.less(topP), sorted, Infinity).min([-1], { keepDims: true }));
+    keepFrom(select(before.less(knobs.topP), sorted, Infinity).min([-1], { keepDims: true }));
   }
-  if (minP > 0) keepFrom(x.max([-1], { keepDims: true }).add(Math.log(minP)));
+  if (minP > 0) {
+    const log = typeof knobs.minP === "number" ? Math.log(knobs.minP) : knobs.minP.log();
+    keepFrom(x.max([-1], { keepDims: true }).add(log));
+  }
   return x;
 }

@@ -4,11 +4,11 @@
  * Texts of a batch stand at positions of their own; where one has no token, its position is beyond
  * the cache and nothing is written.
  */
-import { type CompiledFunction, compile, type TargetOption } from "kiln-ml";
+import { type CompiledFunction, compile, type TargetOption, versionOf } from "kiln-ml";
 import { checkOptions, type OptionNames, type Tensor, takeAlongAxis } from "kiln-ml/ir";
 import { caches, type Decoder, type LayerCache } from "./decoder.ts";
 import { LanguageModelError } from "./errors.ts";
-import { choose, type SamplingOptions } from "./sampler.ts";
+import { chooseBy, knobsOf, programOf, type SamplingOptions } from "./sampler.ts";
 
 export interface TextSessionOptions {
   /** Where it runs; the default target if not given. */
@@ -29,7 +29,10 @@ const sessionOptions: OptionNames<TextSessionOptions> = {
 };
 
 type Step = CompiledFunction<[Tensor, Tensor, Tensor, Tensor], Tensor>;
-type Choice = CompiledFunction<[Tensor, Tensor, Tensor], Tensor>;
+type Choice = CompiledFunction<[Tensor, Tensor, Tensor, Tensor], Tensor>;
+
+/** Programs that choose, at most: a caller may ask for any number of values of `topK`. */
+const mostChoices = 8;
 
 /**
  * A decoder with room for `batch` texts of `capacity` tokens. Throws LanguageModelError for a
@@ -48,6 +51,13 @@ export class TextSession {
   readonly #decode: Step;
   readonly #choices = new Map<string, Choice>();
   readonly #places: Int32Array;
+  /** Tokens whose keys and values stand in the caches, text by text. */
+  readonly #written: number[][];
+  /** The version of the weights that they were computed with. */
+  #writtenAt = 0;
+  #weights: readonly Tensor[] = [];
+  #ran = 0;
+  #turn = 0;
 
   constructor(net: Decoder, options: TextSessionOptions = {}) {
     checkOptions("textSession", options, sessionOptions);
@@ -67,6 +77,7 @@ export class TextSession {
     this.chunk = chunk;
     this.cache = caches(net.config, batch, capacity);
     this.#target = target;
+    this.#written = Array.from({ length: batch }, () => []);
     this.#places = Int32Array.from({ length: capacity }, (_, i) => i);
     this.#prefill = this.#compiled("prefill", "T");
     this.#decode = this.#compiled("decode", 1);
@@ -92,13 +103,68 @@ export class TextSession {
     return all.reduce((sum, f) => sum + f.compiles, 0);
   }
 
+  /** Tokens that ran so far, of prompts and of what was made. */
+  get ran(): number {
+    return this.#ran;
+  }
+
+  /**
+   * How many tokens of text `b` need not run again: those that it begins with as the text before it
+   * did. None after a weight has changed.
+   */
+  known(b: number, text: readonly number[]): number {
+    if (this.#writtenAt !== this.#weightsVersion()) return 0;
+    const written = this.#written[b] ?? [];
+    let n = 0;
+    while (n < text.length && n < written.length && written[n] === text[n]) n++;
+    return n;
+  }
+
+  #weightsVersion(): number {
+    return this.#weights.reduce((sum, p) => sum + versionOf(p), 0);
+  }
+
+  /** Begins a generation: one that began before it ends with an error, as they share the caches. */
+  begin(): number {
+    this.#weights = [...this.net.state().values()];
+    return ++this.#turn;
+  }
+
+  /** Throws LanguageModelError if another generation has begun since. */
+  checkTurn(turn: number): void {
+    if (turn !== this.#turn)
+      throw new LanguageModelError(
+        "generate: another generation has begun on this session\n  await one before the next, or make a session for each",
+      );
+  }
+
   /**
    * Runs the tokens of each text that are new, from position `at` of each, and resolves to the
-   * scores after the last one:
-   * f32[batch, vocabulary], meaningless for a text without new tokens. At most `chunk` of them at
-   * once.
+   * scores after the last one: f32[batch, vocabulary], meaningless for a text without new tokens.
+   * At most `chunk` of them at once. The caches must hold what is before them.
    */
   async step(texts: readonly (readonly number[])[], at: readonly number[]): Promise<Tensor> {
+    const { run, feeds } = this.#stepOf(texts, at);
+    this.#forgetAfter(texts, at);
+    const scores = await run(...feeds);
+    for (const [b, text] of texts.entries())
+      if (this.#written[b]!.length === at[b])
+        for (const token of text) this.#written[b]!.push(token);
+    this.#ran += texts.reduce((sum, t) => sum + t.length, 0);
+    return scores;
+  }
+
+  /** The kernels of such a step: their times, bytes and operations. */
+  async profile(
+    texts: readonly (readonly number[])[],
+    at: readonly number[],
+  ): ReturnType<Step["profile"]> {
+    const { run, feeds } = this.#stepOf(texts, at);
+    this.#forgetAfter(texts, at);
+    return run.profile(...feeds);
+  }
+
+  #stepOf(texts: readonly (readonly number[])[], at: readonly number[]) {
     const { batch, capacity } = this;
     const length = Math.max(...texts.map((t) => t.length));
     const tokens = new Int32Array(batch * length);
@@ -110,10 +176,24 @@ export class TextSession {
       }
     const seen = Math.max(...texts.map((t, b) => (t.length ? at[b]! + t.length : 0)));
     const last = Int32Array.from(texts, (t) => Math.max(0, t.length - 1));
-    const run = length === 1 ? this.#decode : this.#prefill;
-    const shape = [batch, length];
-    const shaped = (data: Int32Array) => ({ data, shape });
-    return run(shaped(tokens), shaped(positions), this.#places.subarray(0, seen), last);
+    const shaped = (data: Int32Array) => ({ data, shape: [batch, length] });
+    const places = this.#places.subarray(0, seen);
+    return {
+      run: length === 1 ? this.#decode : this.#prefill,
+      feeds: [shaped(tokens), shaped(positions), places, last] as const,
+    };
+  }
+
+  /** What a step overwrites is not known until it has run, and nothing is once weights change. */
+  #forgetAfter(texts: readonly (readonly number[])[], at: readonly number[]): void {
+    const version = this.#weightsVersion();
+    const isOther = version !== this.#writtenAt;
+    this.#writtenAt = version;
+    for (const [b, text] of texts.entries()) {
+      const written = this.#written[b]!;
+      if (isOther) written.length = 0;
+      else if (text.length) written.length = Math.min(written.length, at[b]!);
+    }
   }
 
   /** Tokens chosen by scores, as `choose` does. */
@@ -124,23 +204,34 @@ export class TextSession {
     options: SamplingOptions,
   ): Promise<number[]> {
     const { batch } = this;
-    const name = JSON.stringify(options);
-    let choice = this.#choices.get(name);
-    if (!choice) {
-      choice = this.#choice(options);
-      this.#choices.set(name, choice);
-    }
+    const choice = this.#choiceFor(options);
     const isAsked = (options.repetitionPenalty ?? 1) !== 1;
     const length = isAsked ? Math.max(1, ...history.map((h) => h.length)) : 1;
     const data = new Int32Array(batch * length).fill(this.net.config.vocabulary);
     if (isAsked) for (const [b, text] of history.entries()) data.set(text, b * length);
-    const chosen = await choice(scores, { data, shape: [batch, length] }, Uint32Array.from(key));
+    const shaped = { data, shape: [batch, length] };
+    const chosen = await choice(scores, shaped, Uint32Array.from(key), knobsOf(options));
     return [...(await chosen.data())] as number[];
+  }
+
+  /** The one that was used last is the last of the map; the first goes where there are too many. */
+  #choiceFor(options: SamplingOptions): Choice {
+    const name = programOf(options);
+    const choice = this.#choices.get(name) ?? this.#choice(options);
+    this.#choices.delete(name);
+    this.#choices.set(name, choice);
+    const [[oldest, first]] = this.#choices as unknown as [[string, Choice]];
+    if (this.#choices.size > mostChoices) {
+      this.#choices.delete(oldest);
+      void first.dispose();
+    }
+    return choice;
   }
 
   #choice(options: SamplingOptions): Choice {
     return compile(
-      (scores: Tensor, history: Tensor, key: Tensor) => choose(scores, history, key, options),
+      (scores: Tensor, history: Tensor, key: Tensor, knobs: Tensor) =>
+        chooseBy(scores, history, key, knobs, options),
       {
         name: "choose",
         ...(this.#target && { target: this.#target }),
@@ -148,6 +239,7 @@ export class TextSession {
           [this.batch, this.net.config.vocabulary],
           { shape: [this.batch, "H"], dtype: "i32" },
           { shape: [2], dtype: "u32" },
+          [4],
         ],
       },
     );

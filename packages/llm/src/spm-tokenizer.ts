@@ -2,9 +2,10 @@
  * The vocabulary of a GGUF file of SentencePiece's kind: the pair of neighbours that makes the best
  * piece is joined, until none makes any.
  */
-import { LanguageModelError } from "./errors.ts";
+import { LanguageModelError, named } from "./errors.ts";
 import type { Tokenizer } from "./generate.ts";
 import type { GgufValue } from "./gguf.ts";
+import { VocabularyValues } from "./vocabulary-values.ts";
 
 const space = "\u2581";
 const escaped = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&");
@@ -26,15 +27,18 @@ export function spmVocabulary(metadata: ReadonlyMap<string, GgufValue>): SpmVoca
   const get = (name: string) => metadata.get(`tokenizer.ggml.${name}`);
   if (get("model") !== "llama")
     throw new LanguageModelError(
-      `spmVocabulary: the file's tokenizer is ${String(get("model"))}, not llama\n  take a tokenizer of that kind: generate takes any that encodes and decodes`,
+      `spmVocabulary: the file's tokenizer is ${named(get("model"))}, not llama\n  take a tokenizer of that kind: generate takes any that encodes and decodes`,
     );
-  const begin = get("bos_token_id");
+  const values = new VocabularyValues("spmVocabulary", metadata);
+  const pieces = values.texts("tokens");
+  const kinds = values.numbers("token_type", pieces.length);
+  const begin = values.token("bos_token_id", pieces.length);
   return {
-    pieces: get("tokens") as readonly string[],
-    scores: get("scores") as readonly number[],
-    kinds: get("token_type") as readonly number[],
+    pieces,
+    scores: values.numbers("scores", pieces.length) ?? pieces.map(() => 0),
+    ...(kinds && { kinds }),
     hasSpaceBefore: get("add_space_prefix") !== false,
-    ...(get("add_bos_token") !== false && begin !== undefined && { begin: Number(begin) }),
+    ...(get("add_bos_token") !== false && begin !== undefined && { begin }),
   };
 }
 

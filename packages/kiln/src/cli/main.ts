@@ -32,6 +32,7 @@ const commands: Readonly<Record<string, Row>> = {
   tune:    { usage: "model.ts",                   what: "find the fastest kernels for this adapter",  load: () => import("./tune.ts") },
   generate: { usage: "MODEL --prompt TEXT",       what: "what a language model goes on with",         load: () => import("./generate.ts") },
   chat:    { usage: "MODEL",                      what: "a conversation with a language model",       load: () => import("./chat.ts") },
+  serve:   { usage: "MODEL",                      what: "a model over HTTP",                          load: () => import("./serve.ts") },
   doctor:  { usage: "",                           what: "what this machine has, and what it lacks",   load: () => import("./doctor.ts") },
   cache:   { usage: "[clear]",                    what: "the programs that are kept compiled",        load: () => import("./cache.ts") },
   completion: { usage: "bash | zsh | fish",       what: "a script that completes these, for a shell", load: () => import("./completion.ts") },

@@ -26,7 +26,15 @@ interface Stored {
 const stored = new WeakMap<Tensor, Stored>();
 const versions = new WeakMap<Tensor, number>();
 
-/** How often a parameter was changed. */
+/**
+ * How often a parameter was changed, by a run that assigns it, a load or a move: what was computed
+ * from it before may differ.
+ *
+ *     const total = param([0], { name: "total" });
+ *     const add = compile((x: Tensor) => assign(total, total.add(x)), { target: "js" });
+ *     await add([1]);
+ *     console.log(versionOf(total)); // → 1
+ */
 export const versionOf = (param: Tensor): number => versions.get(param) ?? 0;
 
 /** Values computed from `param` before do not count any more. */

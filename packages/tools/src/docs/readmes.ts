@@ -226,6 +226,23 @@ for await (const [token] of generateTokens(session, [[1, 2, 3]], { maxTokens: 4 
     "`loadModel` of `@kiln-ml/llm/node` opens the folder of a public model, or a GGUF file; `kiln generate MODEL --prompt TEXT` and `kiln chat MODEL` talk to it.",
   ),
   page(
+    "packages/serve",
+    "Kiln's models over HTTP: artifacts, ONNX files, and language models as OpenAI's interface",
+    ["inference-server", "llm", "openai", "onnx"],
+    `
+import { serve } from "@kiln-ml/serve";
+import { exportArtifact, type Tensor } from "kiln-ml";
+import { packArtifact } from "kiln-ml/artifact";
+import { openModel } from "kiln-ml/model";
+
+const double = await exportArtifact((x: Tensor) => x.mul(2), { inputs: [["N", 2]], target: "js" });
+const server = await serve(await openModel(packArtifact(double)), { name: "double", port: 0 });
+console.log(await (await fetch(\`\${server.url}/v1/signature\`)).json());
+await server.stop();
+`,
+    "`kiln serve MODEL` is the same from a shell, for language models too: `POST /v1/chat/completions` as OpenAI's clients ask it.",
+  ),
+  page(
     "packages/onnxruntime",
     "The interface of onnxruntime-web and onnxruntime-node on Kiln: programs run unchanged behind an alias",
     ["onnx", "onnxruntime", "inference"],

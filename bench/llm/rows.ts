@@ -1,0 +1,100 @@
+/**
+ * `bench --llm`: prefill, decode, the first token, loading, memory, kernels and bytes of language
+ * models of several shapes, each in a process of its own on one thread of js or wasm, in CPU time.
+ * `--slow` adds 1B.
+ */
+import { execFile } from "node:child_process";
+import { join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { build } from "esbuild";
+import { buildDefine } from "../../packages/tools/src/build-hash.ts";
+import { relaxedFlag } from "../cpu/columns.ts";
+import type { Row } from "../row.ts";
+import { lengths, type Measured, shapes } from "./shapes.ts";
+
+const run = promisify(execFile);
+const folder = resolve("node_modules/.cache/kiln-bench/llm");
+
+async function bundle(): Promise<string> {
+  const outfile = join(folder, "kiln.mjs");
+  await build({
+    entryPoints: ["bench/llm/kiln.ts"],
+    outfile,
+    bundle: true,
+    conditions: ["@kiln-ml/source"],
+    external: ["webgpu", "esbuild", "@huggingface/*"],
+    format: "esm",
+    platform: "node",
+    target: "node20",
+    define: buildDefine("."),
+    logLevel: "error",
+  });
+  return outfile;
+}
+
+type Selected = (name: string) => boolean;
+
+async function measured(
+  script: string,
+  args: readonly string[],
+): Promise<Measured | { readonly failure: string }> {
+  try {
+    const env = { ...process.env, KILN_CACHE: "off" };
+    const { stdout } = await run(process.execPath, [...relaxedFlag, script, ...args], { env });
+    return JSON.parse(stdout.trim().split("\n").at(-1)!);
+  } catch (error) {
+    const { stderr = "", message } = error as Error & { stderr?: string };
+    return {
+      failure: (
+        stderr
+          .trim()
+          .split("\n")
+          .find((l) => /Error/.test(l)) ?? message
+      ).slice(0, 160),
+    };
+  }
+}
+
+/** Rows of one model; those without a value say why. */
+export function rowsOf(
+  name: string,
+  target: string,
+  found: Measured | { readonly failure: string },
+): Row[] {
+  if ("failure" in found)
+    return [{ case: name, target, metric: "decode", value: null, unit: "", note: found.failure }];
+  const row = (metric: string, value: number | undefined, unit: string, note?: string): Row[] =>
+    value === undefined ? [] : [{ case: name, target, metric, value, unit, ...(note && { note }) }];
+  const { spread } = found;
+  return [
+    ...row("decode", found.decodeTokensPerSecond, "tokens/s").map((r) => ({ ...r, spread })),
+    ...row("prefill", found.prefillTokensPerSecond, "tokens/s", `${lengths.prompt} tokens`),
+    ...row("first token", found.firstTokenMs, "ms", `${lengths.first} tokens, compiles`),
+    ...row("first token, again", found.nextFirstTokenMs, "ms"),
+    ...row("load", found.loadMs, "ms"),
+    ...row("peak memory", found.peakMiB, "MiB"),
+    ...row("kernels a token", found.kernels, ""),
+    ...row("moved a token", found.bytes && found.bytes / 2 ** 20, "MiB"),
+  ];
+}
+
+export interface LlmOptions {
+  readonly targets: readonly string[];
+  /** 1B too. */
+  readonly slow: boolean;
+}
+
+export async function llmRows(selected: Selected, { targets, slow }: LlmOptions): Promise<Row[]> {
+  const odd = targets.filter((t) => t !== "js" && t !== "wasm");
+  if (odd.length) throw new RangeError(`bench: --llm is for js and wasm, got ${odd.join(", ")}`);
+  const script = await bundle();
+  const rows: Row[] = [];
+  for (const [shape] of Object.entries(shapes).filter(([s]) => slow || s !== "1B"))
+    for (const weights of ["f32", "f16"])
+      for (const target of targets) {
+        const name = `${shape} ${weights}`;
+        if (!selected(`${name} ${target}`)) continue;
+        rows.push(...rowsOf(name, target, await measured(script, [shape, weights, target])));
+      }
+  return rows;
+}

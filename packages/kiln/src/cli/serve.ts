@@ -1,0 +1,138 @@
+/** `kiln serve`: a model over HTTP, until it is told to stop. */
+import { existsSync, statSync } from "node:fs";
+import { basename, join } from "node:path";
+import { settings } from "../devices/settings.ts";
+import { openModel } from "../node.ts";
+import { PlainError } from "./failure.ts";
+import { languageModels } from "./language-model.ts";
+import { isOnnx } from "./model.ts";
+import { helpOf, type Option, shared, tableOf } from "./options.ts";
+import { isArtifact } from "./ready.ts";
+import { complain, inLine, say } from "./terminal.ts";
+import {
+  countFrom,
+  oneFile,
+  type Parsed,
+  parseOptions,
+  targetFrom,
+  threadsFrom,
+  UsageError,
+} from "./usage.ts";
+
+export const options: readonly Option[] = [
+  { name: "port", value: "N", help: "the port (8080); 0 for any that is free" },
+  { name: "host", value: "ADDRESS", help: "the address that is listened on (127.0.0.1)" },
+  { name: "name", value: "NAME", help: "what requests call the model (the file's name)" },
+  { name: "queue", value: "N", help: "requests that wait at most (64); more are refused with 429" },
+  { name: "batch", value: "N", help: "rows of requests that run together at most (32)" },
+  { name: "context", value: "N", help: "the most tokens of a text and its answer (4096)" },
+  { name: "max-body", value: "BYTES", help: "the most bytes of a request (16777216)" },
+  { name: "target", value: "auto|js|wasm|webgpu", help: "where the model runs (auto)" },
+  shared.threads,
+];
+
+export const help = helpOf(
+  "serve model.kiln | model.onnx | MODEL [options]",
+  options,
+  `MODEL is a language model: a folder with config.json, tokenizer.json and safetensors, or a .gguf
+file. It answers POST /v1/completions and /v1/chat/completions as OpenAI's interface, others
+POST /v1/run. All have /v1/models, /health and /metrics. Ctrl-C answers what is at hand and ends;
+twice, it ends at once. Needs the package @kiln-ml/serve.
+`,
+);
+
+type Package = typeof import("@kiln-ml/serve");
+type Served = Parameters<Package["serve"]>[0];
+
+/** The package. Throws PlainError where it is not installed. */
+export async function servers(
+  from: () => Promise<Package> = () => import("@kiln-ml/serve"),
+): Promise<Package> {
+  try {
+    return await from();
+  } catch (error) {
+    const { code, message } = error as NodeJS.ErrnoException;
+    if (code !== "ERR_MODULE_NOT_FOUND" || !message.includes("'@kiln-ml/serve'")) throw error;
+    throw new PlainError(
+      "kiln serve: needs the package @kiln-ml/serve\n  npm install @kiln-ml/serve",
+    );
+  }
+}
+
+export async function run(args: readonly string[]): Promise<number> {
+  const { values, positionals } = parseOptions("serve", args, tableOf(options));
+  const path = oneFile("serve", positionals);
+  const count = (name: string, otherwise: number) =>
+    countFrom("serve", name, values[name], otherwise);
+  settings.target = targetFrom("serve", values.target);
+  settings.threads = threadsFrom("serve", values.threads);
+  const how = {
+    name: String(values.name ?? basename(path).replace(/\.(kiln|onnx|gguf)$/i, "")),
+    port: portFrom(values.port),
+    host: String(values.host ?? "127.0.0.1"),
+    queue: count("queue", 64),
+    batch: count("batch", 32),
+    maxBodyBytes: count("max-body", 16 << 20),
+    log: (text: string) => complain(`${text}\n`),
+  };
+  const context = count("context", 4096);
+  const { serve } = await servers();
+  const { model, dispose } = await opened(path, context);
+  try {
+    const server = await serve(model, how);
+    const batched = server.isBatched ? `, up to ${how.batch} rows at once` : "";
+    say(`${inLine(how.name)} at ${server.url}${batched}\n`);
+    await untilStopped(server.stop);
+  } finally {
+    await dispose();
+  }
+  return 0;
+}
+
+function portFrom(value: Parsed["values"][string]): number {
+  if (value === undefined) return 8080;
+  const port = Number(value);
+  if (value !== "" && Number.isInteger(port) && port >= 0 && port < 65_536) return port;
+  throw new UsageError(`kiln serve: --port must be from 0 to 65535, got ${value}`);
+}
+
+interface Opened {
+  readonly model: Served;
+  readonly dispose: () => Promise<void>;
+}
+
+async function opened(path: string, context: number): Promise<Opened> {
+  if (isArtifact(path) || isOnnx(path)) {
+    const target = settings.target === "auto" ? undefined : settings.target;
+    const model = await openModel(path, target ? { targets: [target] } : {});
+    return { model, dispose: () => model.dispose() };
+  }
+  const isFolder = statSync(path).isDirectory() && existsSync(join(path, "config.json"));
+  if (!isFolder && !/\.gguf$/i.test(path))
+    throw new PlainError(
+      `kiln serve: ${inLine(basename(path))} is no model that can be served\n  name an artifact, an ONNX file, a .gguf file, or a folder with config.json`,
+    );
+  const { loadModel, TextSession } = await languageModels("serve");
+  const { net, tokenizer, chat } = await loadModel(path);
+  const session = new TextSession(net, { capacity: Math.min(net.config.context, context) });
+  return { model: { session, tokenizer, chat }, dispose: () => session.dispose() };
+}
+
+/** Resolves when a signal has come and what was at hand is answered; the second signal is at once. */
+function untilStopped(stop: () => Promise<void>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const end = (): void => {
+      process.off("SIGINT", asked);
+      process.off("SIGTERM", asked);
+    };
+    let isAsked = false;
+    const asked = (): void => {
+      if (isAsked) process.exit(1);
+      isAsked = true;
+      say("stopping: requests at hand are answered\n");
+      stop().then(resolve, reject).finally(end);
+    };
+    process.on("SIGINT", asked);
+    process.on("SIGTERM", asked);
+  });
+}

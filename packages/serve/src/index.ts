@@ -1,0 +1,7 @@
+/**
+ * Models over HTTP: `serve` listens on a port for one model, an artifact or ONNX file by named
+ * tensors, or a language model by OpenAI's interface.
+ */
+export { RequestError } from "./errors.ts";
+export { type ServeOptions, type Server, serve } from "./server.ts";
+export type { TextModel } from "./text-model.ts";

@@ -305,7 +305,9 @@ for (const target of ["js", "wasm", "webgpu"] as const)
     let replayed = 0;
     for (const make of Object.values(programs))
       for (const { naive: from, scheduled, recipe } of naiveKernelsOf(make(), { target })) {
-        const made = tryRecipe(from.body, recipe!, moves);
+        // Contractions of wasm and webgpu are built.
+        if (recipe === undefined) continue;
+        const made = tryRecipe(from.body, recipe, moves);
         assert.not("why" in made, recipe);
         const again = printKernel({ ...scheduled, body: made as Kernel["body"] });
         assert.is(withoutPanels(again), withoutPanels(printKernel(scheduled)), recipe);

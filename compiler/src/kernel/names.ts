@@ -7,6 +7,9 @@
 /** The name of an index variable: a loop's, or one bound by a statement. */
 export const indexName = (name: string): string => `${plainName(name)}'`;
 
+/** Whether a name is an index variable's, and not one of the program. */
+export const isIndex = (name: string): boolean => name.endsWith("'");
+
 /** The name of a buffer that the kernel is given. */
 export const bufferName = (name: string): string => `${plainName(name)}@`;
 

@@ -24,7 +24,7 @@ import type { Loop as GroupLoop } from "../fuse/group.ts";
 import { constant, load } from "../kernel/expr.ts";
 import type { Expr, Of, Stmt } from "../kernel/kernel.ts";
 import { mapBlock, mapStmts } from "../kernel/map.ts";
-import { indexName, plainName } from "../kernel/names.ts";
+import { indexName, isIndex, plainName } from "../kernel/names.ts";
 import { bindingOf, bodyOf } from "../kernel/parts.ts";
 import { accessesIn, eachStmt, walkStmts } from "../kernel/walk.ts";
 import { nest } from "../lower/loops.ts";
@@ -123,7 +123,7 @@ class Window {
     const most = bound ? maxOfDim(loop.extent) : loop.extent;
     if (most === Infinity) refuse(`${wanted} has no most iterations`);
     const extent = ceilDiv(shorter ? most : loop.extent, step);
-    const copy = freshLoop(body, `${this.#let.name}${wanted}`, extent);
+    const copy = freshLoop(body, unused(body, `${this.#let.name}${wanted}`), extent);
     const at = counterOf(loop);
     const limits = shorter ? limitsOf(loop.extent).map((e) => isBelow(at, e)) : [];
     const when = simplifyConditions(limits) ?? [];
@@ -193,6 +193,15 @@ class Window {
 
 const nameOf = (s: Stmt): string => bindingOf(s)?.name ?? "";
 
+/** The name wanted for a loop, longer where an index is called so. */
+function unused(body: readonly Stmt[], wanted: string): string {
+  let isUsed = false;
+  eachStmt(body, (s) => {
+    isUsed ||= bindingOf(s)?.name === indexName(wanted);
+  });
+  return isUsed ? unused(body, `${wanted}Copy`) : wanted;
+}
+
 /** What must hold of a variable for it to be less than an extent, which may be the least of some. */
 const isBelow = (at: Dim, extent: Dim): Condition => ({
   value: subDim(subDim(extent, 1), at),
@@ -207,12 +216,12 @@ function limitsOf(d: Dim): Dim[] {
   return [...limitsOf(atom.lhs), ...limitsOf(atom.rhs)];
 }
 
-/** Names that some statements mention. */
+/** Values and index variables that some statements mention; a program's dims are neither. */
 function namesOf(stmts: readonly Stmt[]): Set<string> {
   const names = new Set<string>();
   walkStmts(stmts, {
     dim: (d) => {
-      for (const name of symbolsIn(d).keys()) names.add(name);
+      for (const name of symbolsIn(d).keys()) if (isIndex(name)) names.add(name);
     },
     expr: (e) => {
       if (e.kind === "ref") names.add(e.name);

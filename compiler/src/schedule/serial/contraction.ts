@@ -18,7 +18,7 @@ import type { LoweringContext } from "../../lower/context.ts";
 import { totalOf } from "../../lower/loops.ts";
 import { loopsAlong, naiveContraction } from "../../lower/naive.ts";
 import { type Moved, naive, type Step } from "../recipe.ts";
-import { apply } from "./recipe.ts";
+import { apply, attempt } from "./recipe.ts";
 import { serialRows } from "./rows.ts";
 
 /** Columns of b staged at once: 64 columns of 1,024 elements are 256 KB, the usual L2. */
@@ -54,7 +54,7 @@ export function serialContraction(context: LoweringContext): Moved {
   const panel = (value: string, name: string, before: string, ...layout: string[]): Step => {
     return ["stage", "double", value, name, before, ...layout];
   };
-  const { body, recipe } = apply(
+  const blocks = apply(
     product,
     ["flatten", "column", ...names(columns)],
     ["flatten", "row", ...names(rows)],
@@ -67,20 +67,38 @@ export function serialContraction(context: LoweringContext): Moved {
     ["reorder", "j", "i"],
     ["reorder", "jj", "r"],
     ["mark", "j", "i", "jj", "serial"],
+  );
+  const panels = [
     whole
       ? panel("a", "packedA", "j", "i", ...names(depth), "r")
       : panel("a", "packedA", "jj", ...names(depth), "r"),
     panel("b", "packedB", "i", "jj", ...names(depth), "s"),
+  ];
+  const tiles = apply(
+    panels.reduce(where, blocks),
     ["flatten", "k", ...names(depth)],
     ...depth.map((l): Step => ["inline", l.name]),
     ...(rowsInside(rows, columns, product.body) ? [["reorder", "s", "r"] as const] : []),
-    ["registers", "r", "s"],
-    ["mark", "r", "s", "serial"],
   );
+  const { body, recipe } = apply(where(tiles, ["registers", "r", "s"]), [
+    "mark",
+    "r",
+    "s",
+    "serial",
+  ]);
   const sums = context.group.operandReductions.map(({ group }) =>
     serialRows({ ...context, group }),
   );
   return { body: [...sums.flatMap((s) => s.body), ...panelsInScratch(context, body)], recipe };
+}
+
+/**
+ * Takes a step where it can be taken. An operand that lies in the buffer which the product writes,
+ * as the states of an unrolled recurrence do, is read where it is.
+ */
+function where(from: Moved, step: Step): Moved {
+  const made = attempt(from, step);
+  return "why" in made ? from : made;
 }
 
 /** Panels as memory of the plan, which an artifact has once for all kernels and runs. */

@@ -80,12 +80,11 @@ async function losses(target: "js" | "wasm", n: number, seed: number): Promise<n
 
 for (const target of ["js", "wasm"] as const)
   test(`${target}: a program has the same bits for a fixed extent as for any`, async () => {
-    for (const [n, seed] of [
-      [3, 7],
-      [6, 11],
-      [11, 13],
-    ] as const)
-      for (const [there, here] of await losses(target, n, seed)) assert.is(there, here);
+    for (const n of [3, 6, 11])
+      for (const seed of [1, 2, 3, 4, 5, 6]) {
+        nn.seed(seed);
+        for (const [there, here] of await losses(target, n, seed)) assert.is(there, here);
+      }
   });
 
 test("an artifact has the weights of now, not of the start", async () => {

@@ -43,10 +43,15 @@ const hasPositions = (context: LoweringContext): boolean =>
   membersOf(context.group).some(([t]) => t.op.startsWith("arg"));
 
 /** The columns in blocks, each run down together. */
-export const inColumns = ({ name }: Named, width: number, kind: LoopKind): Step[] => [
+export const inColumns = (
+  { name }: Named,
+  width: number,
+  kind: LoopKind,
+  ...as: readonly "wide"[]
+): Step[] => [
   ["split", name, width, "block", "c"],
   ["inline", name],
-  ["expand", "c", width],
+  ["expand", "c", width, ...as],
   ["mark", "c", kind],
 ];
 

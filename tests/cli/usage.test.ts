@@ -33,6 +33,7 @@ test("every command has help, which fits a terminal", async () => {
     ["tune"],
     ["generate"],
     ["chat"],
+    ["serve"],
     ["doctor"],
     ["cache"],
     ["completion"],
@@ -50,7 +51,7 @@ test("no command, and an unknown one", async () => {
   assert.match(err, /^kiln: needs a command\n/);
   await refuses(
     ["train"],
-    "kiln: unknown command train\n  commands are run, compile, inspect, bench, tune, generate, chat, doctor, cache, completion",
+    "kiln: unknown command train\n  commands are run, compile, inspect, bench, tune, generate, chat, serve, doctor, cache, completion",
   );
   await refuses(["inspct"], "kiln: unknown command inspct\n  did you mean inspect?");
 });

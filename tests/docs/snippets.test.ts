@@ -65,6 +65,9 @@ test("a snippet that prints something else, or throws, is found", async () => {
   const thrown = await run("thrown", "\nthrow new Error('no');", "js");
   assert.is(thrown.status, 1);
   assert.match(thrown.errors, /thrown:2/);
+  const missing = await run("missing", '\nimport "no-such-package";', "js");
+  assert.is(missing.status, 1);
+  assert.match(missing.errors, /missing:2.*no-such-package/);
 });
 
 test.run();

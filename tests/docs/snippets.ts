@@ -81,7 +81,11 @@ export async function run(name: string, script: string, target: SnippetTarget): 
   const out = join(process.cwd(), cache, file);
   const folder = mkdtempSync(join(tmpdir(), "kiln-docs-"));
   try {
-    await bundle(name, script, out, target);
+    const broken = await bundle(name, script, out, target).then(
+      () => undefined,
+      (error: Error) => error.message,
+    );
+    if (broken) return { status: 1, lines: [], errors: broken };
     const { status, stdout, stderr } = await node(["--enable-source-maps", out], folder);
     const lines = stdout.split("\n").map((line) => line.trimEnd());
     return { status, lines: lines.filter(Boolean), errors: stderr };
@@ -121,7 +125,7 @@ async function bundle(
     target: "node20",
     conditions: ["@kiln-ml/source"],
     banner: { js: `globalThis[Symbol.for("kiln-ml.settings")] = ${settings};` },
-    external: ["webgpu", "esbuild", "typescript"],
+    external: ["webgpu", "esbuild", "typescript", "@tensorflow/*"],
     sourcemap: "inline",
     sourcesContent: false,
     logLevel: "silent",

@@ -6,6 +6,7 @@ import { decodeArtifact } from "@kiln-ml/artifact";
 import * as data from "@kiln-ml/data";
 import * as ir from "@kiln-ml/ir";
 import * as nn from "@kiln-ml/nn";
+import * as optim from "@kiln-ml/optim";
 import { setThreads } from "kiln-ml";
 import { openWorker } from "kiln-ml/worker";
 
@@ -39,6 +40,10 @@ export const functionRows: readonly Row[] = [
   ["ir pinv", "rtol", (o) => ir.linalg.pinv(matrix(), o)],
   ["ir lstsq", "rtol", (o) => ir.linalg.lstsq(matrix(), matrix(), o)],
   ["ir matrixNorm", "keepDims", (o) => ir.linalg.matrixNorm(matrix(), "fro", o)],
+  ["optim sgd", "weightDecay", (o) => optim.sgd(Object.assign({ lr: 1 }, o))],
+  ["optim adam", "amsgrad", (o) => optim.adam(Object.assign({ lr: 1 }, o))],
+  ["optim adamW", "cautiousWeightDecay", (o) => optim.adamW(Object.assign({ lr: 1 }, o))],
+  ["optim rmsProp", "centered", (o) => optim.rmsProp(Object.assign({ lr: 1 }, o))],
   ["data fromPixels", "channels", (o) => data.fromPixels({ data: new Uint8Array(8), width: 2, height: 1 }, o)],
   ["data toPixels", "canvas", (o) => data.toPixels({ data: [1], shape: [1, 1] }, o)],
   ["data fromAudio", "rateHz", (o) => data.fromAudio(new Float32Array(2), o)],

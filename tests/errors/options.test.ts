@@ -287,6 +287,7 @@ const rows: readonly Row[] = [
   ["runtime createWasmDevice", "threads", (o) => runtime.createWasmDevice(o)],
   ["runtime openWebGpu", "allowSoftware", (o) => runtime.openWebGpu(o)],
   ["runtime load", "kernels", (o) => runtime.load({} as never, cpu, Object.assign({ states: [] }, o))],
+  ["runtime loadNow", "kernels", (o) => runtime.loadNow({} as never, cpu, Object.assign({ states: [] }, o))],
   ["compiler compileProgram", "rounding", (o) => compiler.compileProgram({ inputs: [], outputs: [], updates: [] }, Object.assign({ target: "js" }, o))],
 ];
 

@@ -21,7 +21,7 @@ const internals =
   inFloat32 inFull inPlaceOf inScope inferReshape initialValueOf inlineCalls inputRecord
   isShard shardSpecOf specText
   integerPower iotaRecord isDtype isElementwise isFloat isFrozen isHalf isInteger isMovement
-  isNonNegative isOp isStatic isTracing isTypedArray keyOfDim kindOf lastNodeId leavesOf lhsFree
+  isKept isNonNegative isOp isStatic isTracing isTypedArray keyOfDim kindOf lastNodeId leavesOf lhsFree
   linearIn listToHost loopVar makeNode makeUnique makeValue maxOf maxOfDim mentions minOf minOfDim
   nextKey ofAtom ofOneTerm offsetOf opOf opRecord paramRecord parseDim parseGraph placesOfTrue
   powerOf printAttr printDim printType promote provablyLess randomBitsRecord readSetting

@@ -1,11 +1,19 @@
 /**
  * Builds and packs the published packages and installs the tarballs, offline, into an empty project, as a user
- * would get them. The project lives in the system's temporary folder, outside the repository's node_modules.
+ * would get them; npm asks a registry for peers, so those are linked. The project lives in the system's temporary folder, outside the repository's node_modules.
  */
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { publishedWorkspaces } from "../../packages/tools/src/workspaces.ts";
 
 export interface Project {
@@ -39,6 +47,8 @@ function npm(args: readonly string[], cwd: string, cache: string): string {
 
 interface Dependent {
   readonly dependencies?: Readonly<Record<string, string>>;
+  readonly peerDependencies?: Readonly<Record<string, string>>;
+  readonly peerDependenciesMeta?: Readonly<Record<string, { readonly optional?: boolean }>>;
 }
 
 /** What these depend on, and what that depends on, of others. */
@@ -55,6 +65,23 @@ function foreignOf(manifests: readonly Dependent[]): string[] {
   return [...names];
 }
 
+/** Peers that these cannot do without. */
+const peersOf = (manifests: readonly Dependent[]): Set<string> =>
+  new Set(
+    manifests.flatMap(({ peerDependencies = {}, peerDependenciesMeta = {} }) =>
+      Object.keys(peerDependencies).filter((name) => !peerDependenciesMeta[name]?.optional),
+    ),
+  );
+
+/** Peers are the user's own; here those of the repository, which have what they depend on. */
+function linkPeers(folder: string, manifests: readonly Dependent[]): void {
+  for (const name of peersOf(manifests)) {
+    const place = join(folder, "node_modules", name);
+    mkdirSync(dirname(place), { recursive: true });
+    symlinkSync(join(root, "node_modules", name), place, "junction");
+  }
+}
+
 /** An empty project in which only the tarballs of our packages are installed. */
 export function installedProject(): Project {
   const folder = mkdtempSync(join(tmpdir(), "kiln-pack-"));
@@ -66,12 +93,15 @@ export function installedProject(): Project {
   const chosen = workspaces.flatMap(({ folder: path }) => ["--workspace", path]);
   npm(["pack", "--pack-destination", folder, ...chosen], root, cache);
   // What ours depend on, as it is installed here, since a registry is not asked.
-  const foreign = foreignOf(workspaces.map(({ manifest }) => manifest));
+  const manifests: Dependent[] = workspaces.map(({ manifest }) => manifest);
+  const foreign = foreignOf(manifests);
   const places = foreign.map((name) => `./node_modules/${name}`);
   if (places.length) npm(["pack", "--pack-destination", folder, ...places], root, cache);
   writeFileSync(join(folder, "package.json"), '{ "private": true, "type": "module" }');
   const tarballs = readdirSync(folder).filter((name) => name.endsWith(".tgz"));
-  npm(["install", ...tarballs.map((name) => `./${name}`)], folder, cache);
+  const install = ["install", "--legacy-peer-deps", ...tarballs.map((name) => `./${name}`)];
+  npm(install, folder, cache);
+  linkPeers(folder, manifests);
   return {
     folder,
     packages: workspaces.map(({ manifest }) => manifest.name),

@@ -11,8 +11,11 @@ import * as node from "../../packages/train/src/node.ts";
 import * as page from "../../packages/train/src/page.ts";
 import { browserTest, bundleForPage, pageOf, resultOf, withPage } from "../support/browser.ts";
 
-/** Packages that are for Node as a whole: a command, and an engine that is a process of Python. */
-const forNode = ["create-kiln-app", "@kiln-ml/xla"];
+/**
+ * Packages that are for Node as a whole: a command, a server that listens on a port, and an engine
+ * that is a process of Python.
+ */
+const forNode = ["create-kiln-app", "@kiln-ml/serve", "@kiln-ml/xla"];
 
 const entries = publishedWorkspaces(resolve(".")).flatMap(({ manifest: { name, exports = {} } }) =>
   Object.keys(exports)

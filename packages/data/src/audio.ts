@@ -35,10 +35,14 @@ export interface Sound extends Wave {
  * source: an AudioBuffer, the Float32Array of one channel, or one for each. Resampling is a sum of
  * sinc(f · t) under a Hann window, sixteen zero crossings a side, f the lower of both rates over
  * the source's. Throws GraphError for other sources, ShapeError for channels of several lengths.
+ * `torchaudio.functional.resample`, and `tf.audio.decode_wav` for what it gives.
  *
- *   const context = new AudioContext();
- *   const buffer = await context.decodeAudioData(bytes);
- *   const x = data.fromAudio(buffer, { rateHz: 16_000, mono: true });
+ * @example
+ *   const stereo = [Float32Array.of(0, 1, 0, 1), Float32Array.of(1, 1, 0, 0)];
+ *   const x = data.fromAudio(stereo, { sourceHz: 8000, mono: true });
+ *   x.data // [0.5, 1, 0, 0.5]
+ *   x.shape // [1, 4]
+ *   data.fromAudio(stereo, { sourceHz: 8000, rateHz: 4000 }).shape // [2, 2]
  */
 export function fromAudio(
   source: AudioLike | Float32Array | readonly Float32Array[],

@@ -33,11 +33,11 @@ export type PixelSource =
 export type PixelLayout = "chw" | "hwc";
 
 interface Scaling {
+  /** Where the channels are; "chw" by default. */
   readonly layout?: PixelLayout;
-  /**
-   * Of the values from 0 to 1, one a channel or one for all: (v − mean) / std. Defaults 0 and 1.
-   */
+  /** Taken from the values from 0 to 1, one a channel or one for all; 0 by default. */
   readonly mean?: number | readonly number[];
+  /** Divides what is left, one a channel or one for all; 1 by default. */
   readonly std?: number | readonly number[];
 }
 
@@ -68,9 +68,13 @@ export interface PixelTensor {
  *
  * source: an ImageData, or what a canvas can draw → f32[1, channels, height, width]. A video gives
  * the frame that it shows. Throws GraphError for anything else, ShapeError for what has no pixels.
+ * `tf.browser.fromPixels`, which gives bytes, and no batch.
  *
- *   const x = data.fromPixels(video, { size: [224, 224] });
- *   const { mask } = await model.run({ image: x });
+ * @example
+ *   const image = { data: Uint8Array.of(255, 0, 51, 255), width: 1, height: 1 };
+ *   const x = data.fromPixels(image, { mean: 0.5 });
+ *   x.data // [0.5, −0.5, −0.3]; red, green and blue
+ *   x.shape // [1, 3, 1, 1]; `{ image: x }` is what a model takes
  */
 export function fromPixels(source: PixelSource, options: FromPixelsOptions = {}): PixelTensor {
   const given = checkOptions("fromPixels", options, fromPixelsOptions);
@@ -235,9 +239,12 @@ const toPixelsOptions: OptionNames<ToPixelsOptions> = { layout: 1, mean: 1, std:
  * value: [height, width], [c, height, width] or [1, c, height, width] of 1, 3 or 4 channels (behind
  * height and width for the layout "hwc") → bytes of red, green, blue and alpha, an ImageData where
  * there is such. Rejects with ShapeError for other shapes, DtypeError for values that are no
- * numbers.
+ * numbers. `tf.browser.toPixels`.
  *
- *   await data.toPixels(mask, { canvas });
+ * @example
+ *   const { data: bytes, width } = await data.toPixels(tensor([[0, 0.2]]));
+ *   bytes // [0, 0, 0, 255, 51, 51, 51, 255]; grey, and opaque
+ *   width // 2
  */
 export async function toPixels(
   value: PictureValue,

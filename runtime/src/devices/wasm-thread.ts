@@ -26,7 +26,8 @@ export function startThread(
 }
 
 function startNodeThread(source: string, events: ThreadEvents): Thread {
-  const { Worker: NodeWorker } = nodeModule("node:worker_threads")!;
+  const { Worker: NodeWorker } =
+    nodeModule<typeof import("node:worker_threads")>("node:worker_threads")!;
   // The options of this process could name loaders, which every thread would start anew.
   const worker = new NodeWorker(source, { eval: true, execArgv: [], name: "kiln-wasm" });
   worker.unref();

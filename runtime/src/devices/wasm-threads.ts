@@ -5,13 +5,10 @@
 
 /**
  * Node's own modules without an import, which bundlers for pages would follow. Since Node 20.16.
+ * Callers name the type: a declaration that did would need Node's types in pages' programs.
  */
-export function nodeModule(
-  name: "node:worker_threads",
-): typeof import("node:worker_threads") | undefined;
-export function nodeModule(name: "node:os"): typeof import("node:os") | undefined;
-export function nodeModule(name: string): unknown {
-  return typeof process === "undefined" ? undefined : process.getBuiltinModule?.(name);
+export function nodeModule<M>(name: string): M | undefined {
+  return typeof process === "undefined" ? undefined : (process.getBuiltinModule?.(name) as M);
 }
 
 export const inNode = (): boolean =>
@@ -27,7 +24,9 @@ export function noThreads(): string | null {
 
 /** Processors that the program may use. */
 export const processors = (): number =>
-  nodeModule("node:os")?.availableParallelism() ?? navigator.hardwareConcurrency ?? 1;
+  nodeModule<typeof import("node:os")>("node:os")?.availableParallelism() ??
+  navigator.hardwareConcurrency ??
+  1;
 
 /** How many threads are asked for: "auto" is one a processor, at most 8. */
 export const threadsWanted = (threads: number | "auto"): number =>

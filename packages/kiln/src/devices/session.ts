@@ -201,14 +201,12 @@ export function useDevice(device: Device): Session {
 
 /**
  * The threads of the wasm device, which all programs on it share; default "auto", as many as there
- * The threads of the wasm device, which all programs on it share; default "auto", as many as there
  * are cores, or 1 where memory cannot be shared. Throws GraphError for anything else than a
  * positive integer or "auto", and once the device is open with another number.
  * `torch.set_num_threads`.
  *
  * @param threads A positive integer, or "auto".
- * @param options `threadScript`, in a page: the URL of their script, `kiln-ml/wasm-worker`, for a
- *   policy without `worker-src blob:`.
+ * @param options For a page whose policy has no `worker-src blob:`.
  * @example
  *   setThreads(0) // throws GraphError
  */
@@ -228,6 +226,7 @@ export function setThreads(threads: ThreadCount, options: ThreadOptions = {}): v
 }
 
 export interface ThreadOptions {
+  /** In a page, the URL of `kiln-ml/wasm-worker`; by default threads are started from a blob. */
   readonly threadScript?: string | URL;
 }
 

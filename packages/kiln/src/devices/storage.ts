@@ -28,12 +28,14 @@ const versions = new WeakMap<Tensor, number>();
 
 /**
  * How often a parameter was changed, by a run that assigns it, a load or a move: what was computed
- * from it before may differ.
+ * from it before may differ. `torch.Tensor._version`.
  *
- *     const total = param([0], { name: "total" });
- *     const add = compile((x: Tensor) => assign(total, total.add(x)), { target: "js" });
- *     await add([1]);
- *     console.log(versionOf(total)); // → 1
+ * @param param A parameter; one that nothing changed yet is at 0.
+ * @example
+ *   const total = param([0], { name: "total" });
+ *   const add = compile((x) => assign(total, total.add(x)));
+ *   await add([1]);
+ *   versionOf(total) // 1
  */
 export const versionOf = (param: Tensor): number => versions.get(param) ?? 0;
 

@@ -73,6 +73,29 @@ function signatureAt(text: string, open: number, isArrow = false): Signature {
   return { text: `${oneLine(list)}${result}`, parameters: parametersOf(list) };
 }
 
+/**
+ * A form for each of the lists that a rest parameter's type has, `(...args: Sizes<Options>)` with
+ * `type Sizes<O> = readonly [width: number, options?: O] | …`; the form itself where there are none.
+ */
+function spread(path: string, form: Signature): Signature[] {
+  const rest = /^(\((?:[^()]*, )?)\.\.\.\w+: (\w+)(?:<(.*)>)?(?=\))/.exec(form.text);
+  const found = rest ? definitionOf(path, rest[2]!) : undefined;
+  const type = /^(?:export )?type \w+(?:<([^>]*)>)? =([^;]*);/.exec(found?.after ?? "");
+  if (!rest || !type) return [form];
+  const given = parts(rest[3] ?? "");
+  const names = parts(type[1] ?? "");
+  const lists = [...type[2]!.matchAll(/\[/g)].map((m) => bracketed(type[2]!, m.index));
+  if (!lists.length) return [form];
+  return lists.map((list) => {
+    const inner = names.reduce(
+      (text, name, i) => text.replace(new RegExp(`\\b${name}\\b`, "g"), given[i] ?? name),
+      oneLine(list).slice(1, -1),
+    );
+    const text = `${rest[1]}${inner}${form.text.slice(rest[0].length)}`;
+    return { text, parameters: parametersOf(bracketed(text, 0)) };
+  });
+}
+
 /** Of a class: its constructors, or those of what it extends. */
 function constructorsOf({ after, path }: Definition): Signature[] {
   const body = after.slice(0, after.indexOf("\n}\n") + 1);
@@ -85,7 +108,7 @@ function constructorsOf({ after, path }: Definition): Signature[] {
     return made.length ? made : [{ text: "()", parameters: [] }];
   }
   const all = places.map((at) => signatureAt(after, at));
-  return all.length > 1 ? all.slice(0, -1) : all;
+  return (all.length > 1 ? all.slice(0, -1) : all).flatMap((form) => spread(path, form));
 }
 
 /** Of what a maker gives: the last list of parameters of `(…) => (…) => …`. */
@@ -119,7 +142,7 @@ function callsOf({ path, after }: Definition): Signature[] | undefined {
   return [...body.matchAll(/\n {2}(?=\()/g)].map((m) => signatureAt(body, m.index + m[0].length));
 }
 
-function functionsOf({ name, after }: Definition): Signature[] {
+function functionsOf({ path, name, after }: Definition): Signature[] {
   const all = [
     ...after.matchAll(new RegExp(`^(?:export )?(?:async )?function\\*? ${name}\\b`, "gm")),
   ];
@@ -130,7 +153,7 @@ function functionsOf({ name, after }: Definition): Signature[] {
     const generic = after[rest] === "<" ? angled(after, rest) : "";
     return signatureAt(after, after.indexOf("(", rest + generic.length));
   });
-  return forms.length > 1 ? forms.slice(0, -1) : forms;
+  return (forms.length > 1 ? forms.slice(0, -1) : forms).flatMap((form) => spread(path, form));
 }
 
 function angled(text: string, from: number): string {

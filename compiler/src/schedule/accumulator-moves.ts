@@ -16,10 +16,7 @@ import { count, refuse, replaceLoops, variableOf } from "./loop-moves.ts";
 type Acc = Of<"acc">;
 type Loop = Of<"loop">;
 
-/**
- * Keeps an accumulator, and what it takes in, in another dtype; its readers get its own. With its
- * own dtype it may be wider than that where the target can, as sums may.
- */
+/** Keeps an accumulator, and what it takes in, in another dtype; its readers get its own. */
 export function promote(body: readonly Stmt[], name: string, to: string): readonly Stmt[] {
   const dtype = to as Dtype;
   const reads = new Set<Expr>();
@@ -85,25 +82,18 @@ interface Expanded {
 
 /**
  * Runs a loop inside the loops that stand in it: each of its iterations then has an element of an
- * array, of at least `size`, in the place of an accumulator; with `wide` it may be as wide. What
- * stands between those loops is run for all iterations. For loops of which each iteration is
- * independent.
+ * array, of at least `size`, in the place of an accumulator. What stands between those loops is run
+ * for all iterations. For loops of which each iteration is independent.
  */
-export function expand(
-  body: readonly Stmt[],
-  name: string,
-  size: string,
-  wide?: string,
-): readonly Stmt[] {
+export function expand(body: readonly Stmt[], name: string, size: string): readonly Stmt[] {
   const arrays: Stmt[] = [];
   const out = replaceLoops(body, name, (l) => {
     if (l.loop !== "parallel") refuse(`${name} is ${l.loop}, not parallel`);
     if (maxOfDim(l.extent) > count(size)) refuse(`${name} has more than ${size} iterations`);
     if (!l.body.some(isRun)) refuse(`${name} has no loop in it`);
-    return distributed(l, l.body, [], (name, { dtype, widened }) => {
+    return distributed(l, l.body, [], (name, dtype) => {
       if (arrays.some((a) => "name" in a && a.name === name)) refuse(`there is a ${name} already`);
-      const as = wide === "wide" && widened && isFloat(dtype) ? { widened } : {};
-      arrays.push({ kind: "array", name, dtype, size: count(size), space: "private", ...as });
+      arrays.push({ kind: "array", name, dtype, size: count(size), space: "private" });
     });
   });
   return [...arrays, ...out];
@@ -118,7 +108,7 @@ function distributed(
   l: Loop,
   body: readonly Stmt[],
   outer: readonly Expanded[],
-  declare: (array: string, acc: Acc) => void,
+  declare: (array: string, dtype: Dtype) => void,
 ): Stmt[] {
   if (!body.some(isRun)) return [{ ...l, body: kept(body, outer) }];
   const accs = [...outer];
@@ -136,7 +126,7 @@ function distributed(
   for (const [i, s] of body.entries()) {
     if (s.kind === "acc") {
       const acc = expanded(s, l, body);
-      declare(acc.array, s);
+      declare(acc.array, s.dtype);
       accs.push(acc);
       run.push(acc.store(s.init));
     } else if (isRun(s)) {

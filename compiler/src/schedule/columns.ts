@@ -43,15 +43,10 @@ const hasPositions = (context: LoweringContext): boolean =>
   membersOf(context.group).some(([t]) => t.op.startsWith("arg"));
 
 /** The columns in blocks, each run down together. */
-export const inColumns = (
-  { name }: Named,
-  width: number,
-  kind: LoopKind,
-  ...as: readonly "wide"[]
-): Step[] => [
+export const inColumns = ({ name }: Named, width: number, kind: LoopKind): Step[] => [
   ["split", name, width, "block", "c"],
   ["inline", name],
-  ["expand", "c", width, ...as],
+  ["expand", "c", width],
   ["mark", "c", kind],
 ];
 

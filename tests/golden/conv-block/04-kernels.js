@@ -507,7 +507,7 @@ function matmul_sub(add, reduceMax, weight, bias, packedA, packedB) {
     let sum0 = 0;
     sum0 += add[i1];
     sum0 += add[i1 + 4];
-    bias[i1] = bias[i1] - sum0 * 0.10000000149011612;
+    bias[i1] = bias[i1] - Math.fround(sum0) * 0.10000000149011612;
   }
   const cs = new Float32Array(8);
   for (let ai = 0; ai < 1; ai++) {

@@ -352,8 +352,8 @@ function matmul_select(add, weight, maximum, select, packedA, packedB) {
 // matmul_sub
 function matmul_sub(select, x, adam_weight_moments, weight, add, adam_bias_moments, bias, packedA, packedB) {
   const addAt = add[0];
-  const t = 1 / Math.sqrt(-Math.expm1(addAt * -0.0010005002841353416));
-  const t0 = 0.009999999776482582 / -Math.expm1(addAt * -0.10536051541566849);
+  const t0 = 1 / Math.sqrt(-Math.expm1(addAt * -0.0010005002841353416));
+  const t1 = 0.009999999776482582 / -Math.expm1(addAt * -0.10536051541566849);
   for (let i1 = 0; i1 < 8; i1++) {
     let sum0 = 0;
     sum0 += select[i1];
@@ -361,9 +361,10 @@ function matmul_sub(select, x, adam_weight_moments, weight, add, adam_bias_momen
     sum0 += select[i1 + 16];
     sum0 += select[i1 + 24];
     sum0 += select[i1 + 32];
-    const new0 = Math.fround(adam_bias_moments[i1 + 8] * 0.9990000128746033 + sum0 * sum0 * 0.0010000000474974513);
-    const new1 = Math.fround(adam_bias_moments[i1] * 0.8999999761581421 + sum0 * 0.10000000149011612);
-    const new2 = Math.fround(bias[i1] - new1 / (Math.sqrt(new0) * t + 9.99999993922529e-9) * t0);
+    const t = Math.fround(sum0);
+    const new0 = Math.fround(adam_bias_moments[i1 + 8] * 0.9990000128746033 + t * t * 0.0010000000474974513);
+    const new1 = Math.fround(adam_bias_moments[i1] * 0.8999999761581421 + t * 0.10000000149011612);
+    const new2 = Math.fround(bias[i1] - new1 / (Math.sqrt(new0) * t0 + 9.99999993922529e-9) * t1);
     adam_bias_moments[i1 + 8] = new0;
     adam_bias_moments[i1] = new1;
     bias[i1] = new2;
@@ -381,8 +382,8 @@ function matmul_sub(select, x, adam_weight_moments, weight, add, adam_bias_momen
     }
   }
   const addAt0 = add[0];
-  const t1 = 1 / Math.sqrt(-Math.expm1(addAt0 * -0.0010005002841353416));
-  const t2 = 0.009999999776482582 / -Math.expm1(addAt0 * -0.10536051541566849);
+  const t2 = 1 / Math.sqrt(-Math.expm1(addAt0 * -0.0010005002841353416));
+  const t3 = 0.009999999776482582 / -Math.expm1(addAt0 * -0.10536051541566849);
   for (let j = 0; j < 6; j += 6) {
     for (let bjj = 0; bjj < 3; bjj++) {
       const atJ = j + bjj * 2;
@@ -441,7 +442,7 @@ function matmul_sub(select, x, adam_weight_moments, weight, add, adam_bias_momen
             const csAt = cs[atR + s];
             const new3 = Math.fround(adam_weight_moments[size + i1_1] * 0.8999999761581421 + csAt * 0.10000000149011612);
             const new4 = Math.fround(adam_weight_moments[size + i1_1 + 48] * 0.9990000128746033 + csAt * csAt * 0.0010000000474974513);
-            const new5 = Math.fround(weight[size + i1_1] - new3 / (Math.sqrt(new4) * t1 + 9.99999993922529e-9) * t2);
+            const new5 = Math.fround(weight[size + i1_1] - new3 / (Math.sqrt(new4) * t2 + 9.99999993922529e-9) * t3);
             adam_weight_moments[size + i1_1] = new3;
             adam_weight_moments[size + i1_1 + 48] = new4;
             weight[size + i1_1] = new5;
@@ -455,8 +456,8 @@ function matmul_sub(select, x, adam_weight_moments, weight, add, adam_bias_momen
 // matmul_sub2
 function matmul_sub2(add, maximum, adam_weight_moments, weight, add2, adam_bias_moments, bias, packedA, packedB) {
   const add2At = add2[0];
-  const t = 1 / Math.sqrt(-Math.expm1(add2At * -0.0010005002841353416));
-  const t0 = 0.009999999776482582 / -Math.expm1(add2At * -0.10536051541566849);
+  const t0 = 1 / Math.sqrt(-Math.expm1(add2At * -0.0010005002841353416));
+  const t1 = 0.009999999776482582 / -Math.expm1(add2At * -0.10536051541566849);
   for (let i1 = 0; i1 < 4; i1++) {
     let sum0 = 0;
     sum0 += add[i1];
@@ -464,9 +465,10 @@ function matmul_sub2(add, maximum, adam_weight_moments, weight, add2, adam_bias_
     sum0 += add[i1 + 8];
     sum0 += add[i1 + 12];
     sum0 += add[i1 + 16];
-    const new0 = Math.fround(adam_bias_moments[i1 + 4] * 0.9990000128746033 + sum0 * sum0 * 0.0010000000474974513);
-    const new1 = Math.fround(adam_bias_moments[i1] * 0.8999999761581421 + sum0 * 0.10000000149011612);
-    const new2 = Math.fround(bias[i1] - new1 / (Math.sqrt(new0) * t + 9.99999993922529e-9) * t0);
+    const t = Math.fround(sum0);
+    const new0 = Math.fround(adam_bias_moments[i1 + 4] * 0.9990000128746033 + t * t * 0.0010000000474974513);
+    const new1 = Math.fround(adam_bias_moments[i1] * 0.8999999761581421 + t * 0.10000000149011612);
+    const new2 = Math.fround(bias[i1] - new1 / (Math.sqrt(new0) * t0 + 9.99999993922529e-9) * t1);
     adam_bias_moments[i1 + 4] = new0;
     adam_bias_moments[i1] = new1;
     bias[i1] = new2;
@@ -480,8 +482,8 @@ function matmul_sub2(add, maximum, adam_weight_moments, weight, add2, adam_bias_
     }
   }
   const add2At0 = add2[0];
-  const t1 = 1 / Math.sqrt(-Math.expm1(add2At0 * -0.0010005002841353416));
-  const t2 = 0.009999999776482582 / -Math.expm1(add2At0 * -0.10536051541566849);
+  const t2 = 1 / Math.sqrt(-Math.expm1(add2At0 * -0.0010005002841353416));
+  const t3 = 0.009999999776482582 / -Math.expm1(add2At0 * -0.10536051541566849);
   for (let j = 0; j < 8; j += 8) {
     for (let bjj = 0; bjj < 4; bjj++) {
       const atJ = j + bjj * 2;
@@ -540,7 +542,7 @@ function matmul_sub2(add, maximum, adam_weight_moments, weight, add2, adam_bias_
             const csAt = cs[atR + s];
             const new3 = Math.fround(adam_weight_moments[size + i1_1] * 0.8999999761581421 + csAt * 0.10000000149011612);
             const new4 = Math.fround(adam_weight_moments[size + i1_1 + 32] * 0.9990000128746033 + csAt * csAt * 0.0010000000474974513);
-            const new5 = Math.fround(weight[size + i1_1] - new3 / (Math.sqrt(new4) * t1 + 9.99999993922529e-9) * t2);
+            const new5 = Math.fround(weight[size + i1_1] - new3 / (Math.sqrt(new4) * t2 + 9.99999993922529e-9) * t3);
             adam_weight_moments[size + i1_1] = new3;
             adam_weight_moments[size + i1_1 + 32] = new4;
             weight[size + i1_1] = new5;

@@ -357,7 +357,7 @@ function matmul_sub(select, x, weight, bias, packedA, packedB) {
     sum0 += select[i1 + 16];
     sum0 += select[i1 + 24];
     sum0 += select[i1 + 32];
-    bias[i1] = bias[i1] - sum0 * 0.10000000149011612;
+    bias[i1] = bias[i1] - Math.fround(sum0) * 0.10000000149011612;
   }
   const cs = new Float32Array(8);
   for (let ai = 0; ai < 2; ai++) {
@@ -443,7 +443,7 @@ function matmul_sub2(add, maximum, weight, bias, packedA, packedB) {
     sum0 += add[i1 + 8];
     sum0 += add[i1 + 12];
     sum0 += add[i1 + 16];
-    bias[i1] = bias[i1] - sum0 * 0.10000000149011612;
+    bias[i1] = bias[i1] - Math.fround(sum0) * 0.10000000149011612;
   }
   const cs = new Float32Array(8);
   for (let ai = 0; ai < 1; ai++) {

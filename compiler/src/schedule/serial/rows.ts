@@ -8,14 +8,15 @@
  * (column sums) keeps the sums of two cache lines of columns, so that every line that is read is
  * used whole.
  */
-import { isFloat, maxOfDim, modDim, opRecord } from "@kiln-ml/ir";
-import type { Of, Stmt } from "../../kernel/kernel.ts";
+import { maxOfDim, modDim, opRecord } from "@kiln-ml/ir";
+import type { Of } from "../../kernel/kernel.ts";
 import { strideOf } from "../../kernel/stride.ts";
 import { walkStmts } from "../../kernel/walk.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import { naiveRows } from "../../lower/naive.ts";
 import { phasesOf, rootReduces } from "../../lower/rows.ts";
-import { inColumns, readsByColumn } from "../columns.ts";
+import { doubled } from "../../lower/value.ts";
+import { inColumns, keptIn, readsByColumn } from "../columns.ts";
 import { type Extent, loopsOf } from "../loop-moves.ts";
 import { apply, type Moved, naive, type Step } from "../recipe.ts";
 
@@ -44,17 +45,15 @@ export function serialRows(context: LoweringContext): Moved {
   if (!last) return apply(merged, ...steps);
   if (rootReduces(context).length > 0)
     steps.push(...outer.map(({ name }): Step => ["mark", name, "serial"]));
-  else if (!small && readsByColumn(context, outer, inner, last.body))
-    steps.push(...widened(last.body), ...inColumns(last, columnWidth, "serial", "wide"));
+  else if (readsByColumn(context, outer, inner, last.body))
+    // Few rows need no array, but the same rounding as many: symbols have any extent.
+    steps.push(
+      ...keptIn(last.body, (a) => doubled(a.dtype)),
+      ...(small ? [] : inColumns(last, columnWidth, "serial")),
+    );
   else if (pays(outer, last)) steps.push(["unroll", last.name, repeated]);
   return apply(merged, ...steps);
 }
-
-/** Accumulators in arrays are as wide as scalar ones are in js, so that both have the same bits. */
-const widened = (line: readonly Stmt[]): Step[] =>
-  line.flatMap((s): Step[] =>
-    s.kind === "acc" && isFloat(s.dtype) && !s.widened ? [["promote", s.name, s.dtype]] : [],
-  );
 
 /**
  * True if a map is large, computes little, and every access walks memory by a plain stride: then

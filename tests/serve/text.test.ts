@@ -261,7 +261,8 @@ test("of 1,000 requests at once those that fit are answered, the others told to 
 
 test("at the end what is at hand is answered, and nothing new begins", async () => {
   const ending = await started({ session: apart, tokenizer: numbers });
-  const body = { prompt: "1", max_tokens: 60, temperature: 0 };
+  // Long enough for /metrics to be asked meanwhile.
+  const body = { prompt: "1", max_tokens: 400, temperature: 0 };
   const [runs, waits] = [
     post(ending, "/v1/completions", body),
     post(ending, "/v1/completions", body),

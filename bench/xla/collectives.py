@@ -1,7 +1,7 @@
-"""What a program sends between devices: python collectives.py TEXT DEVICES, on devices made of the processor.
+"""What a program sends between devices: python collectives.py TEXT DEVICES.
 
-Compiles the StableHLO text for so many devices and reads the partitioned program. Prints a line of JSON: a list of [kind, bytes
-of the result, devices of a group].
+Compiles the StableHLO text for so many devices made of the processor, and reads the partitioned
+program. Prints a line of JSON: a list of [kind, bytes of the result, devices of a group].
 """
 import json
 import os
@@ -20,7 +20,8 @@ ids = np.arange(devices).reshape(1, -1)
 options = get_compile_options(num_replicas=1, num_partitions=devices, device_assignment=ids)
 executable = get_backend().compile_and_load(text, jax.devices(), options)
 hlo = executable.hlo_modules()[0].to_string()
-width = {"pred": 1, "s8": 1, "u8": 1, "s16": 2, "u16": 2, "f16": 2, "bf16": 2, "s32": 4, "u32": 4, "f32": 4, "s64": 8, "u64": 8, "f64": 8}
+bytes_of = {1: "pred s8 u8", 2: "s16 u16 f16 bf16", 4: "s32 u32 f32", 8: "s64 u64 f64"}
+width = {name: size for size, names in bytes_of.items() for name in names.split()}
 kinds = "all-reduce|all-gather|reduce-scatter|all-to-all|collective-permute"
 call = re.compile(rf"= (.+?) ({kinds})(?:-start)?\(.*")
 found = []

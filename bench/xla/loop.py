@@ -1,7 +1,8 @@
 """A training step fed by a loop in Python: python loop.py SIDECAR FOLDER DEVICES STEPS.
 
-FOLDER has step.mlir and step.json, {"args": […], "results": […], "states": the places of states among the arguments, each with
-that of its result}. Batches are made beforehand. Prints a line of JSON: milliseconds a step, the median of five groups.
+FOLDER has step.mlir and step.json, {"args": […], "results": […], "states": the places of states
+among the arguments, each with that of its result}. Batches are made beforehand. Prints a line of
+JSON: milliseconds a step, the median of five groups.
 """
 import importlib.util
 import json

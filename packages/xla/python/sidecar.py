@@ -1,10 +1,11 @@
-"""Runs Kiln's programs with JAX on a mesh of devices, as the process that @kiln-ml/xla starts asks over file descriptor 3.
+"""Runs Kiln's programs with JAX on a mesh of devices, as the process that starts it asks.
 
-A frame is: u32 length of the header, u32 0, the header in JSON, then parts of bytes. Arrays and programs have numbers that
-Kiln gives them. What comes in is StableHLO text and values of tensors; nothing else is run. Needs jax and numpy.
+Frames come and go over file descriptor 3: u32 length of the header, u32 0, the header in JSON, then
+parts of bytes. Arrays and programs have numbers that Kiln gives them. What comes in is StableHLO
+text and values of tensors; nothing else is run. Needs jax and numpy.
 
-A part in the header is a count of bytes, or [path, bytes] of a file in shared memory: Kiln keeps its own until it is answered, and
-says by `taken` how many of ours it has read.
+A part in the header is a count of bytes, or [path, bytes] of a file in shared memory: Kiln keeps
+its own until it is answered, and says by `taken` how many of ours it has read.
 """
 import json
 import mmap
@@ -52,7 +53,7 @@ class Pipe:
         self.write_end.flush()
 
     def stored(self, part):
-        """Where it lies in shared memory, until Kiln has taken it; its size alone where there is none."""
+        """Where it lies in shared memory until Kiln has taken it; its size where there is none."""
         number = None
         try:
             number, at = os.memfd_create("kiln"), 0
@@ -200,7 +201,10 @@ class Engine:
         return {}, []
 
     def run(self, header, parts):
-        """Dispatches a program. Kiln sends a run before it knows of the one before: after a failure that one is left out too."""
+        """Dispatches a program.
+
+        Kiln sends a run before it knows of the one before: after a failure that run is left out too.
+        """
         number = header["number"]
         if self.failed and self.failed[0] == number - 1:
             self.failed = (number, self.failed[1])

@@ -1,4 +1,7 @@
-/** The example that is a page: made in Node, opened in a browser, which says of digits what Node said of them. */
+/**
+ * The example that is a page: made in Node, opened in a browser, which says of digits what Node
+ * said of them.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";

@@ -1,5 +1,6 @@
-"""The step of resnet-step.ts in PyTorch, eager, on one thread: the ResNet of n blocks a stage for CIFAR-10 (He et al. 2016,
-section 4.2) and ResNet-18 with a first convolution of 3×3. Reads a number of steps a line, answers with a line of JSON."""
+"""The step of resnet-step.ts in PyTorch, eager, on one thread: the ResNet of n blocks a stage for
+CIFAR-10 (He et al. 2016, section 4.2) and ResNet-18 with a first convolution of 3×3. Reads a number
+of steps a line, answers with a line of JSON."""
 
 import json
 import resource

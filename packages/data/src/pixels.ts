@@ -47,7 +47,7 @@ export interface FromPixelsOptions extends Scaling {
   readonly channels?: 1 | 3 | 4;
   /**
    * What it is resized to, [height, width]; its own size by default. Bytes are resized as by
-   * `resizeImage`, what is drawn as the canvas does, which is faster and differs a little.
+   * `resizeImage`, what is drawn as the canvas does.
    */
   readonly size?: readonly [height: number, width: number];
 }

@@ -1,6 +1,7 @@
 /**
- * Where examples find what they learn from: archives of public data sets in `../shared/data` beside the repository, or where `KILN_DATA`
- * says. Without them, or with `--quick`, examples make data of their own: nothing is fetched.
+ * Where examples find what they learn from: archives of public data sets in `../shared/data` beside
+ * the repository, or where `KILN_DATA` says. Without them, or with `--quick`, examples make data of
+ * their own: nothing is fetched.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync } from "node:fs";
@@ -19,7 +20,9 @@ export const quick = values.quick === true;
 const archives = resolve(process.env.KILN_DATA ?? "../shared/data");
 const unpacked = join(tmpdir(), "kiln-examples");
 
-/** The folder that an archive was unpacked into; undefined if it is not there, or for a quick run. */
+/**
+ * The folder that an archive was unpacked into; undefined if it is not there, or for a quick run.
+ */
 export function archive(name: string): string | undefined {
   const source = join(archives, `${name}.tar.gz`);
   if (quick) return undefined;

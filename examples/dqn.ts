@@ -1,10 +1,12 @@
 /**
- * An agent that balances a pole on a cart: a deep Q-network with a replay buffer and a target network that follows in the same step. The
- * world is a few lines of JavaScript; acting and learning are two programs that share parameters.
+ * An agent that balances a pole on a cart: a deep Q-network with a replay buffer and a target
+ * network that follows in the same step. The world is a few lines of JavaScript; acting and
+ * learning are two programs that share parameters.
  *
  *     node examples/dqn.ts [--episodes 400] [--quick]
  *
- * Mnih et al. 2015 with van Hasselt et al. 2016; the cart of Barto, Sutton & Anderson 1983 as Gym has it.
+ * Mnih et al. 2015 with van Hasselt et al. 2016; the cart of Barto, Sutton & Anderson 1983 as Gym
+ * has it.
  */
 import { parseArgs } from "node:util";
 import { compile, defaultTarget, nn, optim, type Tensor } from "kiln-ml";

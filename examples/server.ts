@@ -21,7 +21,10 @@ const { values } = parseArgs({
   strict: false,
 });
 
-/** Points within a circle from those outside: trained in a second, so that there is something to serve. */
+/**
+ * Points within a circle from those outside: trained in a second, so that there is something to
+ * serve.
+ */
 async function artifactOfCircle(): Promise<string> {
   nn.seed(1);
   const net = new nn.Sequential(new nn.Linear(2, 32), new nn.ReLU(), new nn.Linear(32, 1));

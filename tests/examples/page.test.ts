@@ -1,4 +1,7 @@
-/** The example that is a page: made in Node, opened in a browser, which says of digits what Node said of them. */
+/**
+ * The example that is a page: made in Node, opened in a browser, which says of digits what Node
+ * said of them.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
@@ -56,10 +59,12 @@ async function tryPage(folder: string): Promise<void> {
     assert.is(await page.textContent("#guess"), "1");
     assert.equal(errors, []);
     const before = asked.length;
+    await page.click("#clear");
     await draw(page, [
       [60, 60],
       [200, 60],
     ]);
+    await isRead(page);
     assert.is(asked.length, before, `asked for ${asked.slice(before)}`);
     if (process.env.KILN_PICTURES)
       await page.screenshot({ path: join(process.env.KILN_PICTURES, "page.png"), fullPage: true });

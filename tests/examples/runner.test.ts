@@ -1,4 +1,7 @@
-/** The runner of the examples: what it counts as a failure, that it knows every example, and that it runs one. */
+/**
+ * The runner of the examples: what it counts as a failure, that it knows every example, and that it
+ * runs one.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "uvu";
 import * as assert from "uvu/assert";

@@ -1,4 +1,7 @@
-/** What examples are made of, without running them: those who read them install the same packages, and no test of ours. */
+/**
+ * What examples are made of, without running them: those who read them install the same packages,
+ * and no test of ours.
+ */
 import { readdirSync, readFileSync } from "node:fs";
 import { test } from "uvu";
 import * as assert from "uvu/assert";

@@ -1,6 +1,7 @@
 /**
- * Builds and packs the published packages and installs the tarballs, offline, into an empty project, as a user
- * would get them; npm asks a registry for peers, so those are linked. The project lives in the system's temporary folder, outside the repository's node_modules.
+ * Builds and packs the published packages and installs the tarballs, offline, into an empty
+ * project, as a user would get them; npm asks a registry for peers, so those are linked. The
+ * project lives in the system's temporary folder, outside the repository's node_modules.
  */
 import { execFileSync } from "node:child_process";
 import {
@@ -21,7 +22,10 @@ export interface Project {
   /** Names of the installed packages of ours. */
   readonly packages: readonly string[];
   write(name: string, text: string): void;
-  /** Runs node on a script of the project, or of the repository by absolute path; returns what it prints. */
+  /**
+   * Runs node on a script of the project, or of the repository by absolute path; returns what it
+   * prints.
+   */
   node(script: string, ...args: string[]): string;
 }
 

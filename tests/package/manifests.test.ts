@@ -1,4 +1,7 @@
-/** Manifests of the packages against each other and the tree; what an installed package does is `pack.test.ts`'s. */
+/**
+ * Manifests of the packages against each other and the tree; what an installed package does is
+ * `pack.test.ts`'s.
+ */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "uvu";

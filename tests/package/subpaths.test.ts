@@ -1,6 +1,6 @@
 /**
- * Every entry of every published package as a bundler for pages takes it, from source: those that are for Node by their name
- * need Node, and no other does.
+ * Every entry of every published package as a bundler for pages takes it, from source: those that
+ * are for Node by their name need Node, and no other does.
  */
 import { resolve } from "node:path";
 import { build, type Plugin } from "esbuild";

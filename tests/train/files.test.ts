@@ -1,5 +1,6 @@
 /**
- * What a run leaves behind and shows: checkpoints, event files, JSON lines, the report and the terminal.
+ * What a run leaves behind and shows: checkpoints, event files, JSON lines, the report and the
+ * terminal.
  */
 import { existsSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -1,6 +1,6 @@
 /**
- * What `fit` does at a step beyond a loop by hand, in counts: promises, timers, reads, kernels, programs.
- * Times are the bench's (`npm run bench -- --train`).
+ * What `fit` does at a step beyond a loop by hand, in counts: promises, timers, reads, kernels,
+ * programs. Times are the bench's (`npm run bench -- --train`).
  */
 import { createHook } from "node:async_hooks";
 import { compile, data, nn, setDefaultTarget, Tensor } from "kiln-ml";
@@ -72,7 +72,9 @@ async function ofAnEpoch(options: Partial<train.FitOptions>): Promise<Counts> {
   return counts;
 }
 
-/** For the end of an epoch, where metrics are read and callbacks are told; its steps have many more. */
+/**
+ * For the end of an epoch, where metrics are read and callbacks are told; its steps have many more.
+ */
 const some = steps / 2;
 
 for (const [name, options] of [

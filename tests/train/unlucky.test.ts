@@ -1,4 +1,7 @@
-/** Data that are unlucky: a batch of one, a class that was never seen or that there is no output for, and a set without samples. */
+/**
+ * Data that are unlucky: a batch of one, a class that was never seen or that there is no output
+ * for, and a set without samples.
+ */
 import { readdirSync } from "node:fs";
 import { data, nn, setDefaultTarget, type Tensor } from "kiln-ml";
 import * as train from "kiln-ml/train";

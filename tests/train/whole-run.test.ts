@@ -1,4 +1,7 @@
-/** A run with all there is: metrics, validation, accumulation, half precision, four callbacks; and its resume. */
+/**
+ * A run with all there is: metrics, validation, accumulation, half precision, four callbacks; and
+ * its resume.
+ */
 import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { data, nn, optim, setDefaultTarget } from "kiln-ml";

@@ -2,7 +2,7 @@
  * `openWorker` and `serveTasks` over a channel of messages: results, reports, stages, errors, and
  * ends.
  */
-import { MessageChannel } from "node:worker_threads";
+import { MessageChannel, Worker } from "node:worker_threads";
 import { compile, GraphError, KilnError, ones, type Tensor } from "kiln-ml";
 import { type AnyTasks, openWorker, type Port, serveTasks, type WorkerLike } from "kiln-ml/worker";
 import { test } from "uvu";
@@ -129,6 +129,31 @@ test("one that hears nothing is ended with its worker, which is started anew", a
   assert.equal([...(await worker.call("double", Float32Array.of(5)))], [10]);
   assert.is(started, atFirst + 1);
   worker.end();
+});
+
+test("a worker that ends by itself says how, and is started anew for the next call", async () => {
+  const failing = `
+    const { parentPort } = require("node:worker_threads");
+    parentPort.on("message", ({ id, task }) => {
+      if (task === "exit") process.exit(3);
+      if (task === "throw") throw new Error("out of luck");
+      parentPort.postMessage({ id, value: "alive" });
+    });`;
+  const start = () => new Worker(failing, { eval: true }) as unknown as WorkerLike;
+  const hint =
+    "\n  its script calls serveTasks of kiln-ml/worker; a page's policy names it in worker-src";
+  const [kept, single] = [openWorker(start), openWorker(start())];
+  for (const [task, why] of [
+    ["exit", "it exited with code 3"],
+    ["throw", "out of luck"],
+  ] as const) {
+    const message = `openWorker: the worker ended: ${why}${hint}`;
+    assert.is(await messageOf(kept.call(task)), message);
+    assert.is(await kept.call("anything"), "alive");
+  }
+  const exited = await messageOf(single.call("exit"));
+  assert.is(await messageOf(single.call("anything")), exited);
+  kept.end();
 });
 
 test("a worker that was ended says so", async () => {

@@ -102,25 +102,45 @@ function meanOf(channels: readonly Float32Array[]): Float32Array {
 
 const crossings = 16;
 
-/** y[n] = Σ x[k] · f · sinc(f · (n · from/to − k)) · hann, with weights that sum to 1. */
+/**
+ * y[n] = Σ x[k] · f · sinc(f · (n · from/to − k)) · hann, with weights that sum to 1. Between rates
+ * in whole numbers the weights come back after to/gcd samples, and are computed once.
+ */
 function resample(x: Float32Array, from: number, to: number): Float32Array {
   const step = from / to;
   const f = Math.min(1, to / from);
   const reach = crossings / f;
+  const taps = 2 * Math.ceil(reach);
   const y = new Float32Array(Math.round(x.length / step));
+  const phases = Number.isInteger(from) && Number.isInteger(to) ? to / gcd(from, to) : y.length;
+  const kept: Float64Array[] = [];
   for (let n = 0; n < y.length; n++) {
-    const at = n * step;
-    const last = Math.min(x.length - 1, Math.floor(at + reach));
-    let [sum, weights] = [0, 0];
-    for (let k = Math.max(0, Math.ceil(at - reach)); k <= last; k++) {
-      const t = at - k;
-      const angle = Math.PI * f * t;
-      const sinc = angle === 0 ? 1 : Math.sin(angle) / angle;
-      const weight = sinc * (0.5 + 0.5 * Math.cos((Math.PI * t) / reach));
-      sum += weight * x[k]!;
-      weights += weight;
+    // The last sample that is not behind n · step, exactly where rates are whole.
+    const base = Math.floor((n * from) / to);
+    const phase = n % phases;
+    const weights = kept[phase] ?? weightsAt((n * from) / to - base, f, reach, taps);
+    if (phases < y.length) kept[phase] = weights;
+    const first = base - taps / 2 + 1;
+    let [sum, total] = [0, 0];
+    const last = Math.min(taps, x.length - first);
+    for (let k = Math.max(0, -first); k < last; k++) {
+      sum += weights[k]! * x[first + k]!;
+      total += weights[k]!;
     }
-    y[n] = weights === 0 ? 0 : sum / weights;
+    y[n] = total === 0 ? 0 : sum / total;
   }
   return y;
+}
+
+const gcd = (a: number, b: number): number => (b === 0 ? a : gcd(b, a % b));
+
+/** Of the samples around a place that lies `part` of a sample behind one. */
+function weightsAt(part: number, f: number, reach: number, taps: number): Float64Array {
+  return Float64Array.from({ length: taps }, (_, k) => {
+    const t = part - (k - taps / 2 + 1);
+    if (Math.abs(t) > reach) return 0;
+    const angle = Math.PI * f * t;
+    const sinc = angle === 0 ? 1 : Math.sin(angle) / angle;
+    return sinc * (0.5 + 0.5 * Math.cos((Math.PI * t) / reach));
+  });
 }

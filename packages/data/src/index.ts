@@ -1,5 +1,6 @@
 /**
- * Data sets and loaders: plain arrays and items in, batches of typed arrays out. Imports the IR's errors and generator only.
+ * Data sets and loaders: plain arrays and items in, batches of typed arrays out. Imports the IR's
+ * errors and generator only.
  */
 export { type AudioLike, type FromAudioOptions, fromAudio, type Sound } from "./audio.ts";
 export * as augment from "./augment/index.ts";

@@ -5,6 +5,7 @@
 import {
   checkOptions,
   DtypeError,
+  fromHost,
   GraphError,
   kindOf,
   type OptionNames,
@@ -44,7 +45,10 @@ interface Scaling {
 export interface FromPixelsOptions extends Scaling {
   /** 1 is grey by the weights of Rec. 601, 3 is colour, 4 has alpha; 3 by default. */
   readonly channels?: 1 | 3 | 4;
-  /** What it is resized to, [height, width]; its own size by default. */
+  /**
+   * What it is resized to, [height, width]; its own size by default. Bytes are resized as by
+   * `resizeImage`, what is drawn as the canvas does.
+   */
   readonly size?: readonly [height: number, width: number];
 }
 
@@ -222,6 +226,7 @@ function drawingOf(width: number, height: number): Drawing {
 export interface PictureValue {
   readonly data: ArrayLike<number> | (() => Promise<ArrayLike<number | bigint>>);
   readonly shape: readonly unknown[];
+  /** Of what stores its values in another form: halves, whose array has bits, and truth values. */
   readonly dtype?: string;
 }
 
@@ -233,8 +238,8 @@ export interface ToPixelsOptions extends Scaling {
 const toPixelsOptions: OptionNames<ToPixelsOptions> = { layout: 1, mean: 1, std: 1, canvas: 1 };
 
 /**
- * A picture as pixels, byte = round(255 · (x · std + mean)) within 0 to 255; integers are bytes
- * already. Draws them, if a canvas is given.
+ * A picture as pixels, byte = round(255 · (x · std + mean)) within 0 to 255; of bool, true is 1;
+ * integers are bytes already. Draws them, if a canvas is given.
  *
  * value: [height, width], [c, height, width] or [1, c, height, width] of 1, 3 or 4 channels (behind
  * height and width for the layout "hwc") → bytes of red, green, blue and alpha, an ImageData where
@@ -261,7 +266,7 @@ export async function toPixels(
       `toPixels: a picture of ${printShape(shape)} has ${channels * count} values, got ${values.length}`,
     );
   const [scale, bias] = affine("toPixels", given, channels);
-  const isWhole = !isFloat(values, value.dtype);
+  const isByte = !isScaled(values, value.dtype);
   const [pixelStep, channelStep] = layout === "chw" ? [1, count] : [channels, 1];
   const bytes = new Uint8ClampedArray(4 * count);
   for (let i = 0; i < count; i++)
@@ -269,18 +274,19 @@ export async function toPixels(
       const from = channels === 1 && c < 3 ? 0 : c;
       const x = from < channels ? Number(values[i * pixelStep + from * channelStep]) : undefined;
       // The array clamps and rounds by itself.
-      bytes[4 * i + c] = x === undefined ? 255 : isWhole ? x : (x - bias[from]!) / scale[from]!;
+      bytes[4 * i + c] = x === undefined ? 255 : isByte ? x : (x - bias[from]!) / scale[from]!;
     }
   return shown(bytes, width, height, canvas);
 }
 
-function isFloat(values: ArrayLike<unknown>, dtype: string | undefined): boolean {
-  if (dtype !== undefined) return /^b?f\d|^float/.test(dtype);
+/** Whether values are from 0 to 1, and not from 0 to 255. */
+function isScaled(values: ArrayLike<unknown>, dtype: string | undefined): boolean {
+  if (dtype !== undefined) return /^b?f\d|^float|^bool/.test(dtype);
   return !ArrayBuffer.isView(values) || /Float/.test(values.constructor.name);
 }
 
 async function read(value: unknown): Promise<{ values: ArrayLike<unknown>; shape: number[] }> {
-  const { data, shape } = (value ?? {}) as Partial<PictureValue>;
+  const { data, shape, dtype } = (value ?? {}) as Partial<PictureValue>;
   if (data === undefined || !Array.isArray(shape))
     throw new GraphError(
       `toPixels: takes a tensor, or { data, shape }, got ${kindOf(value)}\n  pass a picture: [3, height, width]`,
@@ -288,7 +294,9 @@ async function read(value: unknown): Promise<{ values: ArrayLike<unknown>; shape
   const values = typeof data === "function" ? await data.call(value) : data;
   if (typeof values !== "object" || typeof values?.length !== "number")
     throw new DtypeError(`toPixels: data must be an array of numbers, got ${kindOf(values)}`);
-  return { values, shape: shape.map(Number) };
+  const isBits = values instanceof Uint16Array && (dtype === "f16" || dtype === "bf16");
+  const numbers = isBits ? fromHost(dtype, values) : values;
+  return { values: numbers, shape: shape.map(Number) };
 }
 
 /** [channels, height, width], without the batch. */

@@ -1,5 +1,6 @@
 /**
- * Optimizers by their options alone, for whoever has the parameters later: `train.fit` calls them with those of its model.
+ * Optimizers by their options alone, for whoever has the parameters later: `train.fit` calls them
+ * with those of its model.
  */
 import { checkOptions, type OptionNames, type Tensor } from "@kiln-ml/ir";
 import {
@@ -31,8 +32,9 @@ const maker =
   };
 
 /**
- * `(params) => new SGD(params, options)`. Throws GraphError for an option that there is not.
- * `optax.sgd`.
+ * `(params) => new SGD(params, options)`, for `train.fit`, which knows the parameters. A step of
+ * your own takes `new optim.SGD(net.parameters(), options)`. Throws GraphError for an option that
+ * there is not. `optax.sgd`.
  *
  * @param options As of `SGD`.
  * @example
@@ -48,8 +50,9 @@ export const sgd: (options: SgdOptions) => OptimizerMaker = maker(
 );
 
 /**
- * `(params) => new Adam(params, options)`. Throws GraphError for an option that there is not.
- * `optax.adam`.
+ * `(params) => new Adam(params, options)`, for `train.fit`, which knows the parameters. A step of
+ * your own takes `new optim.Adam(net.parameters(), options)`. Throws GraphError for an option that
+ * there is not. `optax.adam`.
  *
  * @param options As of `Adam`.
  * @example
@@ -65,8 +68,9 @@ export const adam: (options: AdamOptions) => OptimizerMaker = maker(
 );
 
 /**
- * `(params) => new AdamW(params, options)`. Throws GraphError for an option that there is not.
- * `optax.adamw`.
+ * `(params) => new AdamW(params, options)`, for `train.fit`, which knows the parameters. A step of
+ * your own takes `new optim.AdamW(net.parameters(), options)`. Throws GraphError for an option that
+ * there is not. `optax.adamw`.
  *
  * @param options As of `AdamW`.
  * @example
@@ -82,8 +86,9 @@ export const adamW: (options: AdamWOptions) => OptimizerMaker = maker(
 );
 
 /**
- * `(params) => new RMSProp(params, options)`. Throws GraphError for an option that there is not.
- * `optax.rmsprop`.
+ * `(params) => new RMSProp(params, options)`, for `train.fit`, which knows the parameters. A step of
+ * your own takes `new optim.RMSProp(net.parameters(), options)`. Throws GraphError for an option that
+ * there is not. `optax.rmsprop`.
  *
  * @param options As of `RMSProp`.
  * @example

@@ -1,6 +1,6 @@
 /**
- * Ctrl-C as a wish: the run ends after its step, and what was learnt is kept. A second one ends the process. Where there are no
- * signals, as in a page, only an AbortSignal interrupts.
+ * Ctrl-C as a wish: the run ends after its step, and what was learnt is kept. A second one ends the
+ * process. Where there are no signals, as in a page, only an AbortSignal interrupts.
  */
 
 /** The part of Node's `process` that is used, if there is one. */
@@ -35,8 +35,8 @@ export class Interrupt {
   }
 
   /**
-   * A terminal and npm may each deliver the same Ctrl-C, and the second may wait while a step runs: only what arrives a second
-   * later counts as another one.
+   * A terminal and npm may each deliver the same Ctrl-C, and the second may wait while a step runs:
+   * only what arrives a second later counts as another one.
    */
   #listen(): void {
     const timer: unknown = setTimeout(() => {

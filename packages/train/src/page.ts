@@ -1,6 +1,7 @@
 /**
- * What `node.ts` has, in a page: progress goes to the console, and what needs files says that there are none. Bundlers for
- * pages take it in the place of `node.ts` by the condition `browser`, so that what imports that has no `node:` in it.
+ * What `node.ts` has, in a page: progress goes to the console, and what needs files says that there
+ * are none. Bundlers for pages take it in the place of `node.ts` by the condition `browser`, so
+ * that what imports that has no `node:` in it.
  */
 import { GraphError } from "@kiln-ml/ir";
 import type { CheckpointOptions } from "./callbacks/checkpoint.ts";

@@ -1,6 +1,6 @@
 /**
- * What callbacks see and may do: where a run is, what it measured, how to end it and how to save it. A renderer, a logger and a
- * checkpoint are all callbacks; the loop knows none of them.
+ * What callbacks see and may do: where a run is, what it measured, how to end it and how to save
+ * it. A renderer, a logger and a checkpoint are all callbacks; the loop knows none of them.
  */
 import { GraphError } from "@kiln-ml/ir";
 import type { Module } from "@kiln-ml/nn";
@@ -57,7 +57,10 @@ export interface Run {
   readonly configuration: Readonly<Record<string, string>>;
   /** Loss and metrics of this epoch so far. Waits for the device: not for every step. */
   read(): Promise<Logs>;
-  /** The number of the first step whose loss was not finite; 0 if there is none. Waits for the device. */
+  /**
+   * The number of the first step whose loss was not finite; 0 if there is none. Waits for the
+   * device.
+   */
   badStep(): Promise<number>;
   /**
    * What a step is compiled to, once one has run; undefined where the compiler cannot tell.
@@ -70,7 +73,10 @@ export interface Run {
   snapshot(): Promise<Uint8Array>;
 }
 
-/** Waited for if it gives a promise: one that has nothing to do at a step gives none, and costs none. */
+/**
+ * Waited for if it gives a promise: one that has nothing to do at a step gives none, and costs
+ * none.
+ */
 type Hook = (run: Run) => void | Promise<void>;
 
 /** What a run calls, in the order of the list; all are awaited. */

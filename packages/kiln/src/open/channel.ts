@@ -44,6 +44,7 @@ export class Channel<Progress> {
     if (worker.on) {
       worker.on("message", take as never);
       worker.on("error", ((error: Error) => fail(error.message)) as never);
+      worker.on("exit", ((code: number) => fail(`it exited with code ${code}`)) as never);
     } else {
       worker.addEventListener?.("message", ((event: MessageEvent) => take(event.data)) as never);
       const say = (event: ErrorEvent) => fail(event.message || "its script cannot be loaded");
@@ -91,8 +92,15 @@ export class Channel<Progress> {
     return answer.finally(() => signal?.removeEventListener("abort", abort));
   }
 
+  /** Whether the worker was ended, or ended by itself. */
+  get isDead(): boolean {
+    return this.#dead !== undefined;
+  }
+
+  /** What waits, and whatever is asked later, rejects with the error; the first one stays. */
   end(error: Error): void {
-    this.#dead ??= error;
+    if (this.#dead) return;
+    this.#dead = error;
     for (const { reject } of this.#waiting.values()) reject(error);
     this.#waiting.clear();
     this.#worker.terminate();

@@ -1,6 +1,7 @@
 /**
- * `openModel`: from a URL, bytes or files to a model that runs, in one call. Artifacts take the runtime alone; the compiler is loaded
- * for ONNX files, and nothing else. Reads no paths: that is `kiln-ml/node`'s.
+ * `openModel`: from a URL, bytes or files to a model that runs, in one call. Artifacts take the
+ * runtime alone; the compiler is loaded for ONNX files, and nothing else. Reads no paths: that is
+ * `kiln-ml/node`'s.
  */
 import {
   ArtifactError,
@@ -42,8 +43,8 @@ export interface OpenModelOptions extends Fetching, DeviceWishes {
   /** Where it may run, the best first; wherever it can by default. */
   readonly targets?: readonly TargetName[];
   /**
-   * Opens and runs it off the main thread: true for a worker of its own, or a worker or its URL, whose script imports
-   * `kiln-ml/model-worker`, where a bundler does not follow `new URL`.
+   * Opens and runs it off the main thread: true for a worker of its own, or a worker or its URL,
+   * whose script imports `kiln-ml/model-worker`, where a bundler does not follow `new URL`.
    */
   readonly worker?: boolean | string | URL | WorkerLike;
 }
@@ -65,7 +66,10 @@ export interface OpenedModel {
   readonly target: TargetName | "auto";
   readonly inputs: readonly ModelTensor[];
   readonly outputs: readonly ModelTensor[];
-  /** Runs once, by name: `const { y } = await model.run({ x })`. Throws ShapeError, DtypeError or GraphError for what does not fit. */
+  /**
+   * Runs once, by name: `const { y } = await model.run({ x })`. Throws ShapeError, DtypeError or
+   * GraphError for what does not fit.
+   */
   run(
     inputs: Readonly<Record<string, ModelValue>>,
     options?: RunOptions,
@@ -75,8 +79,9 @@ export interface OpenedModel {
 }
 
 /**
- * Opens a model: the URL of an artifact (a folder, or one file that ends in .kiln) or of an ONNX file, the bytes of either file, or
- * the files of a folder by name. An object with a source for each target takes the first that runs here.
+ * Opens a model: the URL of an artifact (a folder, or one file that ends in .kiln) or of an ONNX
+ * file, the bytes of either file, or the files of a folder by name. An object with a source for
+ * each target takes the first that runs here.
  *
  *   const model = await openModel("/models/digits.kiln", { worker: true });
  *   const { result } = await model.run({ x: pixels });
@@ -196,7 +201,10 @@ async function openBytes(bytes: Uint8Array, where: Where, file?: string): Promis
 
 const manifestName = "manifest.json";
 
-/** Of a wasm artifact only the module that this machine runs; which target it is for stands in the manifest. */
+/**
+ * Of a wasm artifact only the module that this machine runs; which target it is for stands in the
+ * manifest.
+ */
 async function fetchArtifact(url: URL, where: Where, fetcher: Fetcher): Promise<LoadedArtifact> {
   if (url.pathname.endsWith(".kiln")) return loadFromUrl(url, fetcher);
   const base = new URL(url.href);

@@ -1,6 +1,6 @@
 /**
- * A model in a worker: calls go there as messages, results come back as arrays that are handed over. Knows workers of pages and of
- * Node alike, and starts one in pages.
+ * A model in a worker: calls go there as messages, results come back as arrays that are handed
+ * over. Knows workers of pages and of Node alike, and starts one in pages.
  */
 import { DeviceError, GraphError } from "@kiln-ml/artifact";
 import type { RunOptions } from "@kiln-ml/runtime/loader";
@@ -73,7 +73,10 @@ export async function openInWorker(
   };
 }
 
-/** A worker's script lies elsewhere than the page: what is relative is made whole before it goes there. URLs are no messages. */
+/**
+ * A worker's script lies elsewhere than the page: what is relative is made whole before it goes
+ * there. URLs are no messages.
+ */
 function absolute(source: ModelSource): ModelSource {
   const whole = <T>(x: T): T | string =>
     typeof x === "string" || x instanceof URL ? urlOf(x).href : x;

@@ -1,8 +1,11 @@
 /** The worker's side of `openModel`: opens one model and runs it, call by call. */
-import type { Reply } from "./channel.ts";
+import { answering } from "./answering.ts";
+import type { Abort, Reply } from "./channel.ts";
 import type { OpenedModel, OpenModelOptions, openModel } from "./open-model.ts";
 import type { Progress } from "./source.ts";
 import type { Request } from "./worker-client.ts";
+
+type Asked = Exclude<Request, Abort>;
 
 /** Serves one model; `post` sends a reply and hands over the buffers. The result takes requests. */
 export function serveModel(
@@ -10,8 +13,7 @@ export function serveModel(
   post: (reply: Reply<Progress>, transfer: ArrayBuffer[]) => void,
 ): (request: Request) => Promise<void> {
   let model: OpenedModel | undefined;
-  const running = new Map<number, AbortController>();
-  const answer = async (request: Exclude<Request, { call: "abort" }>, signal: AbortSignal) => {
+  const answer = async (request: Asked, signal: AbortSignal) => {
     if (request.call === "open") {
       const onProgress: OpenModelOptions["onProgress"] = (progress) =>
         post({ id: request.id, progress }, []);
@@ -23,20 +25,13 @@ export function serveModel(
     const how = { signal, ...(maxTrips === undefined ? {} : { maxTrips }) };
     return model!.run(request.inputs as never, how);
   };
-  return async (request) => {
-    if (request.call === "abort") return running.get(request.of)?.abort();
-    const controller = new AbortController();
-    running.set(request.id, controller);
-    try {
-      const value = await answer(request, controller.signal);
+  return answering<Asked>(
+    async (request, signal) => {
+      const value = await answer(request, signal);
       post({ id: request.id, value }, buffersIn(value));
-    } catch (error) {
-      const { name, message } = error instanceof Error ? error : new Error(String(error));
-      post({ id: request.id, error: { name, message } }, []);
-    } finally {
-      running.delete(request.id);
-    }
-  };
+    },
+    (reply) => post(reply, []),
+  );
 }
 
 /** Each buffer once. One that threads share cannot be handed over, and is copied. */

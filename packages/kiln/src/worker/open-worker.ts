@@ -21,7 +21,10 @@ export interface CallOptions<Report = unknown> {
   readonly signal?: AbortSignal;
   /** Called with what the task reports. */
   readonly onReport?: (report: Report) => void;
-  /** Called as programs are compiled within the task, once a stage. */
+  /**
+   * Called as programs are compiled in the worker, once a stage. Of tasks that run at once, the one
+   * that began last is told.
+   */
   readonly onCompile?: (stage: CompileStage) => void;
 }
 
@@ -43,8 +46,9 @@ export interface TaskWorker<T extends AnyTasks = AnyTasks> {
 }
 
 /**
- * A worker whose script calls `serveTasks`. Given a function that starts it, it is started anew
- * after a task had to be ended by force, as one that compiles hears nothing until it is done.
+ * A worker whose script calls `serveTasks`. Given a function that starts it, a call starts it anew
+ * after it ended by itself, or with a task that had to be ended by force: one that compiles hears
+ * nothing until it is done.
  *
  *   const worker = openWorker(
  *     () => new Worker(new URL("./train.js", import.meta.url), { type: "module" }),
@@ -98,7 +102,7 @@ class Tasks {
   }
 
   #open(): Channel<Told> {
-    if (this.#channel) return this.#channel;
+    if (this.#channel && !(this.#start && this.#channel.isDead)) return this.#channel;
     if (!this.#start)
       throw new DeviceError(
         "openWorker: the worker was ended\n  pass a function that starts one, and it is started anew",

@@ -4,7 +4,8 @@
  */
 import { GraphError } from "@kiln-ml/artifact";
 import { type CompileStage, settings } from "../devices/settings.ts";
-import type { Abort, Reply } from "../open/channel.ts";
+import { answering } from "../open/answering.ts";
+import type { Reply } from "../open/channel.ts";
 
 /** What a task has beside its input. */
 export interface TaskContext {
@@ -56,11 +57,11 @@ export function serveTasks<T extends AnyTasks>(
   tasks: T,
   port: Port = globalThis as unknown as Port,
 ): T {
-  const running = new Map<number, AbortController>();
-  const take = (request: TaskRequest | Abort): void => {
-    if (request.call === "abort") running.get(request.of)?.abort();
-    else void answer(tasks, request, port, running);
-  };
+  const post: Post = (reply) => port.postMessage(reply);
+  const take = answering<TaskRequest>(
+    (request, signal) => answer(tasks, request, signal, post),
+    post,
+  );
   if (typeof port?.postMessage !== "function" || !(port.on ?? port.addEventListener))
     throw new GraphError(
       "serveTasks: this is no worker\n  call it in a worker's script; in Node, pass parentPort of node:worker_threads",
@@ -70,17 +71,17 @@ export function serveTasks<T extends AnyTasks>(
   return tasks;
 }
 
+type Post = (reply: Reply<Told>) => void;
+
 async function answer(
   tasks: AnyTasks,
   { id, task, input, tellsStages }: TaskRequest,
-  port: Port,
-  running: Map<number, AbortController>,
+  signal: AbortSignal,
+  post: Post,
 ): Promise<void> {
-  const controller = new AbortController();
-  running.set(id, controller);
-  const post = (reply: Reply<Told>): void => port.postMessage(reply);
   const tell = (progress: Told): void => post({ id, progress });
-  if (tellsStages) settings.compiling = (compiled) => tell({ compiled });
+  const compiling = (compiled: CompileStage): void => tell({ compiled });
+  if (tellsStages) settings.compiling = compiling;
   try {
     const run = Object.hasOwn(tasks, task) ? tasks[task] : undefined;
     if (typeof run !== "function")
@@ -88,14 +89,10 @@ async function answer(
         `call: the worker has no task ${task}\n  its tasks are ${Object.keys(tasks).join(", ")}`,
       );
     const report = (told: unknown): void => sent(task, told, () => tell({ report: told }));
-    const value = await run(input as never, { report, signal: controller.signal });
+    const value = await run(input as never, { report, signal });
     sent(task, value, () => post({ id, value }));
-  } catch (error) {
-    const { name, message } = error instanceof Error ? error : new Error(String(error));
-    post({ id, error: { name, message } });
   } finally {
-    running.delete(id);
-    if (running.size === 0) delete settings.compiling;
+    if (settings.compiling === compiling) delete settings.compiling;
   }
 }
 

@@ -259,10 +259,11 @@ export const examples: readonly Example[] = [
     quick: ["--quick"],
     slice: ["--quick", "--epochs", "1"],
     number: /test accuracy ([\d.]+)/,
-    // 760 texts: the standard error of the share is 0.0145, and the bound lies two below what is reached.
-    reaches: { quick: [">=", 0.85], full: [">=", 0.77] },
+    // Seeds 1, 2 and 3 reach .799, .808 and .821, seed 1 on another draw of 760 texts .818: a mean
+    // of .812 and a deviation of .010, of which the bound lies three below.
+    reaches: { quick: [">=", 0.85], full: [">=", 0.78] },
     archive: "text",
-    pytorch: "0.834, of another 760 texts (1.13)",
+    pytorch: "0.834 on 760 other texts, one seed",
   },
   {
     name: "import-weights",

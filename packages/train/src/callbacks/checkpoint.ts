@@ -1,5 +1,6 @@
 /**
- * Saves a run as it goes, so that a process that is killed loses at most one interval, and Ctrl-C nothing.
+ * Saves a run as it goes, so that a process that is killed loses at most one interval, and Ctrl-C
+ * nothing.
  */
 import { join } from "node:path";
 import { checkOptions, GraphError, kindOf, type OptionNames } from "@kiln-ml/ir";
@@ -28,11 +29,12 @@ function checkCount(what: string, n: number | undefined): void {
 }
 
 /**
- * Writes the whole state of a run into `folder`, each file atomically; `fit` goes on from there with `resume`. A run whose loss is
- * no longer finite is not saved. The folder belongs to one run at a time.
+ * Writes the whole state of a run into `folder`, each file atomically; `fit` goes on from there
+ * with `resume`. A run whose loss is no longer finite is not saved. The folder belongs to one run
+ * at a time.
  *
- * Throws GraphError for options out of range, a folder that another run has, a monitor that there is not, and a file that
- * cannot be written.
+ * Throws GraphError for options out of range, a folder that another run has, a monitor that there
+ * is not, and a file that cannot be written.
  */
 export function checkpoint(folder: string, options: CheckpointOptions = {}): Callback {
   const { keep = 3, best: monitor, every } = checkOptions("checkpoint", options, names);

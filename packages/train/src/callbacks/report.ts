@@ -1,5 +1,6 @@
 /**
- * A run as one page without scripts or links: configuration, curves as SVG, a table of epochs, the model. Written anew at each epoch.
+ * A run as one page without scripts or links: configuration, curves as SVG, a table of epochs, the
+ * model. Written anew at each epoch.
  */
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
@@ -29,7 +30,10 @@ function rangeOf(curves: readonly Curve[]): readonly [number, number] {
   return low === high ? [low - Math.max(0.5, Math.abs(low) / 2), high + 0.5] : [low, high];
 }
 
-/** Round numbers within a range, so that four to eight lines are drawn: steps of 1, 2 or 5 times a power of 10. */
+/**
+ * Round numbers within a range, so that four to eight lines are drawn: steps of 1, 2 or 5 times a
+ * power of 10.
+ */
 function ticksOf(low: number, high: number): number[] {
   const rough = (high - low) / 4;
   const power = 10 ** Math.floor(Math.log10(rough));
@@ -88,7 +92,9 @@ function diagrams(run: Run): string[] {
 const row = (cells: readonly string[], tag = "td"): string =>
   `<tr>${cells.map((c) => `<${tag}>${escaped(c)}</${tag}>`).join("")}</tr>`;
 
-/** A number of a column: four digits, zeros at the end too, so that points stand below each other. */
+/**
+ * A number of a column: four digits, zeros at the end too, so that points stand below each other.
+ */
 function aligned(x: number): string {
   const short = shortNumber(x);
   return Number.isFinite(x) && !Number.isInteger(x) && !short.includes("e")

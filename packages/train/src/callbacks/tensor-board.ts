@@ -9,11 +9,17 @@ import { scalarEvent, versionEvent } from "../event-file.ts";
 import type { Callback, Logs, Run } from "../run.ts";
 
 export interface TensorBoardOptions {
-  /** Steps between two points of the training curves within an epoch; none by default. Each waits for the device. */
+  /**
+   * Steps between two points of the training curves within an epoch; none by default. Each waits
+   * for the device.
+   */
   readonly every?: number;
 }
 
-/** Writes what each epoch measured into `folder`; `tensorboard --logdir folder` shows it. Validation has the tags `val.…`. */
+/**
+ * Writes what each epoch measured into `folder`; `tensorboard --logdir folder` shows it. Validation
+ * has the tags `val.…`.
+ */
 export function tensorBoard(folder: string, options: TensorBoardOptions = {}): Callback {
   const { every } = checkOptions("tensorBoard", options, { every: 1 });
   let path = "";

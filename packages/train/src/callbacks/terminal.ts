@@ -1,6 +1,7 @@
 /**
- * Shows a run: on a terminal a line that is redrawn, with progress, time left, throughput, metrics and the course of the loss; plain lines
- * elsewhere, and where NO_COLOR is set or TERM is dumb. Several runs at once each have a line.
+ * Shows a run: on a terminal a line that is redrawn, with progress, time left, throughput, metrics
+ * and the course of the loss; plain lines elsewhere, and where NO_COLOR is set or TERM is dumb.
+ * Several runs at once each have a line.
  */
 
 import type { MetricValue } from "../meter.ts";
@@ -58,7 +59,10 @@ const shown = (logs: Logs): string =>
     .map(([name, value]) => `${name} ${shortNumber(value)}`)
     .join("  ");
 
-/** Lines at the foot of one terminal, drawn over at each change; what is printed between them scrolls above. */
+/**
+ * Lines at the foot of one terminal, drawn over at each change; what is printed between them
+ * scrolls above.
+ */
 class Foot {
   readonly #out: Out;
   readonly #lines = new Map<object, string>();

@@ -19,7 +19,9 @@ import type { HostSums, Metric, MetricValue } from "../meter.ts";
 import { checkSameShape, countOf, hotRows } from "./counting.ts";
 
 export interface OverlapOptions {
-  /** For output and target of one shape: foreground is what is above it, default 0.5; 0 for logits. */
+  /**
+   * For output and target of one shape: foreground is what is above it, default 0.5; 0 for logits.
+   */
   readonly threshold?: number;
   /** "macro" (the default): the mean over the classes that were seen; "none": one value a class. */
   readonly average?: "macro" | "none";
@@ -68,7 +70,8 @@ function foreground(
 }
 
 /**
- * 2·|A∩B| / (|A| + |B|) over all pixels of the epoch. Masks of one shape, or scores float[N, C, …] and classes i32[N, …]: by class.
+ * 2·|A∩B| / (|A| + |B|) over all pixels of the epoch. Masks of one shape, or scores float[N, C, …]
+ * and classes i32[N, …]: by class.
  */
 export const dice = (options: OverlapOptions = {}): Metric =>
   overlap("dice", options, (both, sizes) => (2 * both) / sizes);
@@ -132,8 +135,8 @@ function planesOf(name: string, output: Tensor, target: Tensor, least: number) {
 }
 
 /**
- * Structural similarity, the mean over images, channels and places where the window fits. Both float[N, C, H, W].
- * Wang et al. 2004, eq. 13, with its constants and window.
+ * Structural similarity, the mean over images, channels and places where the window fits. Both
+ * float[N, C, H, W]. Wang et al. 2004, eq. 13, with its constants and window.
  */
 export function ssim(options: SsimOptions = {}): Metric {
   const { range, size, sigma } = ssimOptions("ssim", options);

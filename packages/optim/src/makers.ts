@@ -1,5 +1,6 @@
 /**
- * Optimizers by their options alone, for whoever has the parameters later: `train.fit` calls them with those of its model.
+ * Optimizers by their options alone, for whoever has the parameters later: `train.fit` calls them
+ * with those of its model.
  */
 import { checkOptions, type OptionNames, type Tensor } from "@kiln-ml/ir";
 import {

@@ -1,6 +1,7 @@
 /**
- * The examples as the runner knows them: how each is started, quickly and in full, and what it must reach. A number of it is
- * held against a bound, so that an example that runs but no longer learns fails.
+ * The examples as the runner knows them: how each is started, quickly and in full, and what it must
+ * reach. A number of it is held against a bound, so that an example that runs but no longer learns
+ * fails.
  */
 
 export interface Example {
@@ -16,7 +17,9 @@ export interface Example {
    * if not given.
    */
   readonly slice?: readonly string[];
-  /** Finds the number that is held against bounds, in the last line that has one; the first group. */
+  /**
+   * Finds the number that is held against bounds, in the last line that has one; the first group.
+   */
   readonly number: RegExp;
   readonly reaches: { readonly quick: Bound; readonly full: Bound; readonly slice?: Bound };
   /** The archive of `../shared/data` that the full run reads. */
@@ -259,7 +262,8 @@ export const examples: readonly Example[] = [
     quick: ["--quick"],
     slice: ["--quick", "--epochs", "1"],
     number: /test accuracy ([\d.]+)/,
-    // 760 texts: the standard error of the share is 0.0145, and the bound lies two below what is reached.
+    // 760 texts: the standard error of the share is 0.0145, and the bound lies two below what is
+    // reached.
     reaches: { quick: [">=", 0.85], full: [">=", 0.77] },
     archive: "text",
     pytorch: "0.834, of another 760 texts (1.13)",

@@ -1,9 +1,13 @@
-/* Decompositions of n x n matrices of float in plain loops, row-major, as a textbook has them. No blocks, no
-   intrinsics, no threads: what the compiler makes of the loops. `linalg.ts` compiles and runs this:
-
-     plain OP N ROUNDS x.bin b.bin y.bin
-
-   reads x[n][n] and b[n][n], writes what OP gives to y.bin and prints the milliseconds of CPU of each round. */
+/*
+ * Decompositions of n x n matrices of float in plain loops, row-major, as a textbook has them. No
+ * blocks, no intrinsics, no threads: what the compiler makes of the loops. `rows.ts` compiles and
+ * runs this:
+ *
+ *   plain OP N ROUNDS x.bin b.bin y.bin
+ *
+ * reads x[n][n] and b[n][n], writes what OP gives to y.bin and prints the milliseconds of CPU of
+ * each round.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -100,7 +104,9 @@ static void qr(float *restrict t, float *restrict q, int n) {
   free(tau);
 }
 
-/* One-sided rotations of rows until they are orthogonal, with those of v beside them; row by row. */
+/*
+ * One-sided rotations of rows until they are orthogonal, with those of v beside them; row by row.
+ */
 static void rotate(float *restrict a, float *restrict v, int n) {
   for (int sweep = 0; sweep < 24; sweep++) {
     float worst = 0;
@@ -148,7 +154,10 @@ static void svd(float *a, float *v, float *y, int n) {
   lengths(a, y, n);
 }
 
-/* Householder to three diagonals, then QL with implicit shifts and the vectors (EISPACK's tred2 and tql2). */
+/*
+ * Householder to three diagonals, then QL with implicit shifts and the vectors (EISPACK's tred2 and
+ * tql2).
+ */
 static void eigh(float *restrict z, float *d, float *e, int n) {
   for (int i = n - 1; i > 0; i--) {
     float h = 0, scale = 0;

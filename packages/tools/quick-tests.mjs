@@ -1,7 +1,8 @@
-// Which tests are quick: the tier of `npm test -- --quick`, at most a minute on two quiet cores. The rule: of each area the
-// files that hold its statements in texts, tables and single programs, none of more than five seconds of CPU; not those that
-// go over random programs, train, or start browsers, GPUs or threads, but for one where an area has no others. A test holds
-// that every area is here and that each line finds a file.
+// Which tests are quick: the tier of `npm test -- --quick`, at most a minute on two quiet cores.
+// The rule: of each area the files that hold its statements in texts, tables and single programs,
+// none of more than five seconds of CPU; not those that go over random programs, train, or start
+// browsers, GPUs or threads, but for one where an area has no others. A test holds that every area
+// is here and that each line finds a file.
 
 /** Beginnings of paths under `tests`. */
 export const quickTests = [

@@ -1,4 +1,7 @@
-/** The table of what people look for: every name that it gives exists, every gap says why, and shares do not fall. */
+/**
+ * The table of what people look for: every name that it gives exists, every gap says why, and
+ * shares do not fall.
+ */
 import { existsSync } from "node:fs";
 import * as dataFiles from "@kiln-ml/data/node";
 import * as kiln from "kiln-ml";

@@ -76,15 +76,23 @@ export function valueIn(comment: string): { readonly value: unknown } | undefine
 const isNumber = (x: unknown): x is number | bigint =>
   typeof x === "number" || typeof x === "bigint";
 
+/** A number is said in five digits or so; a small one by its own size, and no number is near ∞. */
+const near = (got: number, want: number): boolean =>
+  Object.is(got, want) ||
+  got === want ||
+  Math.abs(got - want) <= (Number.isFinite(want) ? 6e-4 * Math.abs(want) + 1e-6 : 0);
+
 function close(got: unknown, want: unknown): boolean {
-  if (isNumber(got) && isNumber(want)) {
-    const [g, w] = [Number(got), Number(want)];
-    return Object.is(g, w) || g === w || Math.abs(g - w) <= 6e-4 * Math.max(1, Math.abs(w));
-  }
+  if (isNumber(got) && isNumber(want)) return near(Number(got), Number(want));
+  if (Array.isArray(got) !== Array.isArray(want)) return false;
   if (Array.isArray(got) && Array.isArray(want))
     return got.length === want.length && got.every((g, i) => close(g, want[i]));
   if (typeof got !== "object" || typeof want !== "object" || !got || !want) return got === want;
-  return Object.entries(want).every(([key, w]) => close((got as Record<string, unknown>)[key], w));
+  const [here, said] = [got as Record<string, unknown>, want as Record<string, unknown>];
+  const keys = Object.keys(here);
+  return (
+    keys.length === Object.keys(said).length && keys.every((key) => close(here[key], said[key]))
+  );
 }
 
 /** Tensors as nested lists, typed arrays as lists, dims as text. */

@@ -56,7 +56,7 @@ const unchecked = ["train.plug", "train.surround"];
 
 /** A name of another library, or that there is none. */
 const elsewhere =
-  /\b(?:torch|torch\w+|F|nn|numpy|jax|flax|optax|keras|tf|scipy|sklearn|timm|pandas|mne|lightning)\.\w|PyTorch|NumPy|JAX|Keras|ONNX|PEFT|Lightning/;
+  /\b(?:torch|torch\w+|F|numpy|jax|flax|optax|keras|tf|scipy|sklearn|timm|pandas|mne|lightning)\.\w|[Nn]o\s+counterpart\s+in\s+PyTorch/;
 
 /** Whether words tell a parameter apart: `axis`, "x: f32[N, C]" or "x[n, m]". */
 const tells = (text: string, name: string): boolean =>
@@ -155,6 +155,10 @@ test("an example that throws, or gives something else than it says, is found", a
     "tensor([1, 2]) // [[1, 2]]",
     "tensor([1, 2]) // [1, 2",
     "tensor([true]).all() // false",
+    "tensor([1]) // [∞]",
+    "tensor([1e-4]) // [0]",
+    "({ a: 1, b: 2 }) // { a: 1 }",
+    "new Map() // []",
     "const x = tensor([1]); // [2]",
     "tensor([1, 2]).add(tensor([1, 2, 3])) // throws DtypeError",
     "tensor([1]) // throws ShapeError",

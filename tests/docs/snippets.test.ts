@@ -1,7 +1,8 @@
 /**
- * Every `ts` and `js` snippet of the documentation type-checks, runs on js, and prints what the page says. Pages that teach how to
- * use the front door are run on the other targets too, each by a file beside this one. `UPDATE_DOCS=1` writes
- * what is printed into the pages, to be reviewed as a diff.
+ * Every `ts` and `js` snippet of the documentation type-checks, runs on js, and prints what the
+ * page says. Pages that teach how to use the front door are run on the other targets too, each by a
+ * file beside this one. `UPDATE_DOCS=1` writes what is printed into the pages, to be reviewed as a
+ * diff.
  */
 import { readdirSync, writeFileSync } from "node:fs";
 import { test } from "uvu";

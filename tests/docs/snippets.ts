@@ -1,7 +1,7 @@
 /**
- * The code of a page of documentation as one script. Fences marked `ts` or `js` run in order, at the lines they have
- * in the page; `// → text` behind or below a `console.log` is a line that it must print, where `…` stands for
- * anything. Knows nothing of what the pages say.
+ * The code of a page of documentation as one script. Fences marked `ts` or `js` run in order, at
+ * the lines they have in the page; `// → text` behind or below a `console.log` is a line that it
+ * must print, where `…` stands for anything. Knows nothing of what the pages say.
  */
 import { execFile } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -51,7 +51,10 @@ const literal = (text: string): string => text.replace(/[\\^$.*+?()[\]{}|]/g, "\
 export const fits = (line: string, expected: string): boolean =>
   new RegExp(`^${expected.split("…").map(literal).join(".*")}$`).test(line);
 
-/** The page with each line it says replaced by the one that was printed, where they differ; the same number of lines. */
+/**
+ * The page with each line it says replaced by the one that was printed, where they differ; the same
+ * number of lines.
+ */
 export function withOutput(page: string, printed: readonly string[]): string {
   let i = 0;
   let code = false;
@@ -75,7 +78,9 @@ const cache = "node_modules/.cache/kiln-docs";
 
 export type SnippetTarget = "auto" | "js" | "wasm" | "webgpu";
 
-/** Runs a script in a process and an empty folder of its own, on a target unless it names another. */
+/**
+ * Runs a script in a process and an empty folder of its own, on a target unless it names another.
+ */
 export async function run(name: string, script: string, target: SnippetTarget): Promise<Ran> {
   const file = `${name.replace(/\W/g, "-")}.${target}.${process.pid}.mjs`;
   const out = join(process.cwd(), cache, file);

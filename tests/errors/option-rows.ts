@@ -10,7 +10,10 @@ import * as optim from "@kiln-ml/optim";
 import { setThreads } from "kiln-ml";
 import { openWorker } from "kiln-ml/worker";
 
-/** Calls it with options of which one is misspelt; `lr: 1` and the like are what it cannot do without. */
+/**
+ * Calls it with options of which one is misspelt; `lr: 1` and the like are what it cannot do
+ * without.
+ */
 export type Row = readonly [name: string, option: string, call: (options: never) => unknown];
 
 const matrix = () =>

@@ -1,6 +1,6 @@
 /**
- * Everything public that takes a record of options refuses one that it does not know, with the name that was probably meant. What
- * takes options is read off the sources; each must have its row here.
+ * Everything public that takes a record of options refuses one that it does not know, with the name
+ * that was probably meant. What takes options is read off the sources; each must have its row here.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import * as artifacts from "@kiln-ml/artifact";
@@ -337,7 +337,8 @@ const packages = {
   compiler: { folder: "compiler/src", exports: compiler },
 } as const;
 
-/** The check itself; an error's own options, which are the engine's; what `grad` calls with options it checked; a base class whose subclasses have options of their own; what `loadOnnx` alone makes; what `loadFromUrl` and `openModel` call with options they checked. */
+// The check itself; options of errors, which are the engine's; what callers have checked already
+// (`grad`, `loadFromUrl`, `openModel`); a base class; what `loadOnnx` alone makes.
 const exempt = new Set(
   `ir checkOptions, ir KilnError, ir gradWhereReached, optim Optimizer, kiln/onnx OnnxModel,
   artifact fetchBytes`.split(/,\s+/),

@@ -48,7 +48,10 @@ for (const target of ["js", "wasm"] as const) {
   });
 }
 
-/** Steps of classifiers on n random rows: compiled for n rows, and from an artifact for any number of them. */
+/**
+ * Steps of classifiers on n random rows: compiled for n rows, and from an artifact for any number
+ * of them.
+ */
 async function losses(target: "js" | "wasm", n: number, seed: number): Promise<number[][]> {
   let state = seed;
   const random = (): number => {

@@ -1,4 +1,7 @@
-/** What the front door has of the language: each name of the IR is for programs or an internal, and the two lists are whole. */
+/**
+ * What the front door has of the language: each name of the IR is for programs or an internal, and
+ * the two lists are whole.
+ */
 import * as ir from "@kiln-ml/ir";
 import * as kiln from "kiln-ml";
 import * as data from "kiln-ml/data";

@@ -1,4 +1,7 @@
-/** Layers without the size of their input: the layer of that size once they have seen one, and one line of remedy before. */
+/**
+ * Layers without the size of their input: the layer of that size once they have seen one, and one
+ * line of remedy before.
+ */
 import { dim, GraphError, input, ShapeError, type Tensor } from "@kiln-ml/ir";
 import * as nn from "@kiln-ml/nn";
 import * as optim from "@kiln-ml/optim";

@@ -1,6 +1,6 @@
 /**
- * Recurrent layers against plain loops in double precision, with PyTorch's weights by PyTorch's names: several layers, both
- * directions, padding, and states carried on.
+ * Recurrent layers against plain loops in double precision, with PyTorch's weights by PyTorch's
+ * names: several layers, both directions, padding, and states carried on.
  */
 import { type Constant, writeSafetensors } from "@kiln-ml/formats";
 import { evaluate, grad, input, makeValue, type Tensor } from "@kiln-ml/ir";
@@ -69,7 +69,9 @@ function step(
   return [next.map((v, k) => sigmoid(both(3, k)) * Math.tanh(v)), next];
 }
 
-/** One sequence of `length` steps, padded with zeros to those given; the last states of all cells. */
+/**
+ * One sequence of `length` steps, padded with zeros to those given; the last states of all cells.
+ */
 function byHand(
   kind: Kind,
   w: Weights,

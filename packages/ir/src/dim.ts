@@ -213,7 +213,7 @@ const holdsInside = (a: Atom, name: string): boolean =>
 export function isNonNegative(d: Dim, depth = 4): boolean {
   if (minOfDim(d) >= 0) return true;
   if (typeof d === "number" || depth === 0) return false;
-  // Put the worst value for a loop variable with a symbolic extent: 0 where it counts up, extent − 1
+  // Put the worst value for a loop variable with a symbolic extent: 0 where it counts up, its last
   // where it counts down. Sound for terms that are linear in it.
   for (const t of d.terms)
     for (const a of t.atoms) {

@@ -76,7 +76,8 @@ export function checkAxes(op: string, axes: number | readonly number[] | undefin
 
 /**
  * The shape two operands broadcast to, as NumPy does it: axes aligned from the right, 1 stretches.
- * A symbolic dim stretches only if it is literally 1.
+ * A symbolic dim stretches only if it is literally 1. `torch.broadcast_shapes`,
+ * `numpy.broadcast_shapes`.
  *
  * @param op What errors call the operation.
  * @param a A shape.

@@ -40,8 +40,11 @@ export const isTracing = (): boolean => stack.length > 1;
 
 /**
  * Sets the value that parameter `target` holds from here on: `value` as it stands here, a parameter
- * being read like anywhere else. Same dtype and shape, or an error. `torch.Tensor.copy_` of a
- * parameter.
+ * being read like anywhere else. `torch.Tensor.copy_` of a parameter.
+ *
+ * Throws ShapeError or DtypeError unless shape and dtype are those of the parameter. Outside of a
+ * trace a value that reads an input is one that no run will have: of a parameter that is trained it
+ * throws GraphError; of another, such as running statistics, the assignment is left out.
  *
  * @example
  *   const count = param([0], { trainable: false });

@@ -1,6 +1,7 @@
 /**
- * The front door: the IR as users need it, layers, optimizers, data, and `compile`, which runs functions of tensors as
- * programs. The command line and files are apart from it, so that a page may import this.
+ * The front door: the IR as users need it, layers, optimizers, data, and `compile`, which runs
+ * functions of tensors as programs. The command line and files are apart from it, so that a page
+ * may import this.
  */
 import "./devices/move.ts";
 import "./eager/tensor-data.ts";

@@ -73,10 +73,10 @@ const mean: Reduce = (x, axes, keepDims) => x.mean(axes, { keepDims });
 const largest: Reduce = (x, axes, keepDims) => x.max(axes, { keepDims });
 
 /**
- * Means over a row of `size` cells: cell i covers ⌊i·L/size⌋ up to ⌈(i+1)·L/size⌉, as PyTorch has
- * it.
+ * Means over a row of `size` cells: cell i covers ⌊i·L/size⌋ up to ⌈(i+1)·L/size⌉.
  *
  * x: f32[N, C, L] → f32[N, C, size]. Throws ShapeError if L is symbolic and `size` is not 1.
+ * `torch.nn.AdaptiveAvgPool1d`.
  *
  * @example
  *   new nn.AdaptiveAvgPool1d(2).forward(tensor([[[1, 3, 5, 7]]])) // [[[2, 6]]]
@@ -88,11 +88,10 @@ export class AdaptiveAvgPool1d extends AdaptivePool {
 }
 
 /**
- * Means over a grid of `size`: row i covers ⌊i·H/h⌋ up to ⌈(i+1)·H/h⌉, columns alike, as PyTorch
- * has it.
+ * Means over a grid of `size`: row i covers ⌊i·H/h⌋ up to ⌈(i+1)·H/h⌉, columns alike.
  *
  * x: f32[N, C, H, W] → f32[N, C, h, w]. Throws ShapeError if H or W is symbolic and `size` is not
- * 1.
+ * 1. `torch.nn.AdaptiveAvgPool2d`.
  *
  * @example
  *   new nn.AdaptiveAvgPool2d([1, 1]).forward(tensor([[[[1, 3], [5, 7]]]])) // [[[[4]]]]

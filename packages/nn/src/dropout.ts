@@ -22,7 +22,7 @@ const seedOptions: OptionNames<{ readonly seed?: number }> = { seed: 1 };
  *
  * x: f32[...] → the same. `seed` fixes the coins; without it the key comes from `nn.seed`. Every
  * step of a `scan` has coins of its own. Srivastava et al. 2014, scaled in training rather than
- * afterwards.
+ * afterwards. `torch.nn.Dropout`.
  *
  * @param rate The probability that an element is dropped, from 0 to below 1.
  * @param options `seed` fixes the draws.

@@ -24,7 +24,7 @@ type Sizes = [inputs: number | undefined, outputs: number, options?: LinearOptio
  * y = x·Wᵀ + b. Without `in` it is that of the first x: `new nn.Linear(10)`.
  *
  * x: f32[..., in] → f32[..., out]; `weight` f32[out,in], `bias` f32[out], both even within ±1/√in
- * at first. Throws ShapeError if the last axis of x is not `in`.
+ * at first. Throws ShapeError if the last axis of x is not `in`. `torch.nn.Linear`.
  *
  * @param outputs Features of the result.
  * @param inputs Features of x; those of the first x where it may be left out.

@@ -37,7 +37,10 @@ function checkMargin(op: string, margin: number): void {
 }
 
 export interface MarginOptions extends LossOptions {
-  /** Default 1 of `hingeEmbedding`, 0 of the others. */
+  /**
+   * Default 1 of `hingeEmbedding`, `multiMargin` and `tripletMargin`, 0 of `marginRanking` and
+   * `cosineEmbedding`.
+   */
   readonly margin?: number;
 }
 

@@ -142,7 +142,7 @@ function checkSequence(op: string, x: Tensor): void {
  * @param queries T.
  * @param keys S; as many as queries by default.
  * @example
- *   nn.alibi(1, 3) // [[[0, 0.0039, 0.0078], [−0.0039, 0, 0.0039], [−0.0078, −0.0039, 0]]]
+ *   nn.alibi(1, 3) // [[[0, 1/256, 1/128], [−1/256, 0, 1/256], [−1/128, −1/256, 0]]]
  */
 export function alibi(heads: number, queries: Dim, keys: Dim = queries): Tensor {
   checkCount("alibi", "heads", heads);

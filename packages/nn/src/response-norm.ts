@@ -32,7 +32,7 @@ const responseNormOptions: OptionNames<ResponseNormOptions> = { alpha: 1, beta: 
  * before it, the rest after.
  *
  * x: f32[N, C, ...] → the same. Throws ShapeError on a rank below 2. Krizhevsky, Sutskever & Hinton
- * 2012, section 3.3, with PyTorch's division by `size`.
+ * 2012, section 3.3, with the division by `size` of `torch.nn.LocalResponseNorm`.
  *
  * @example
  *   new nn.LocalResponseNorm(5).forward(ones([1, 8, 4, 4])).shape // [1, 8, 4, 4]

@@ -43,7 +43,7 @@ export class SoftShrink extends Activation {
 /**
  * x + bias where x < −lambda, x − bias where x > lambda, 0 between; lambda is 0.5 and bias 0 by
  * default. With the bias 0 it is `HardShrink`, with bias = lambda `SoftShrink`. x: f32[...] → the
- * same. Throws GraphError for a lambda below 0. Shrink of ONNX.
+ * same. Throws GraphError for a lambda below 0. Shrink of ONNX; no counterpart in PyTorch.
  *
  * @param lambda Half the width of the band around 0.
  * @param bias What is taken off outside of the band.

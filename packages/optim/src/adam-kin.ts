@@ -2,6 +2,7 @@
  * Kin of Adam that change how its two means make a step: Adamax, NAdam, RAdam.
  */
 import { assign, checkOptions, type OptionNames, select, type Tensor } from "@kiln-ml/ir";
+import type { AdamOptions } from "./adam.ts";
 import { checkBetas, checkRange } from "./check.ts";
 import { correction, decayed, decayedMean, regularised } from "./decay.ts";
 import type { ParamGroup } from "./members.ts";
@@ -58,7 +59,7 @@ export class Adamax extends Optimizer {
   }
 }
 
-export interface NAdamOptions extends AdamaxOptions {
+export interface NAdamOptions extends Omit<AdamOptions, "amsgrad"> {
   /** How fast the momentum reaches β₁, ψ: default 0.004. */
   readonly momentumDecay?: number;
   /** Weight decay apart from the gradient, as in `AdamW`; default false. */
@@ -149,7 +150,7 @@ export class NAdam extends Optimizer {
   }
 }
 
-export interface RAdamOptions extends AdamaxOptions {
+export interface RAdamOptions extends Omit<AdamOptions, "amsgrad"> {
   /** Weight decay apart from the gradient, as in `AdamW`; default false. */
   readonly decoupledWeightDecay?: boolean;
 }

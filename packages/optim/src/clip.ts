@@ -31,7 +31,8 @@ export function globalNorm(grads: readonly Tensor[]): Tensor {
 
 /**
  * All gradients times min(1, limit / (norm + 10⁻⁶)), the norm being `globalNorm`. A norm that is
- * not finite makes them NaN or 0 rather than hiding it. Pascanu et al. 2013; the 10⁻⁶ is PyTorch's.
+ * not finite makes them NaN or 0 rather than hiding it. Pascanu et al. 2013; the 10⁻⁶ is that of
+ * `torch.nn.utils.clip_grad_norm_`.
  *
  * @param grads Gradients, as `grad` gives them.
  * @param limit The bound, positive.

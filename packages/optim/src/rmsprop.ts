@@ -30,7 +30,7 @@ export const rmsPropOptions: OptionNames<RmsPropOptions> = {
  * v ← α·v + (1 − α)·g², w ← w − lr·u, u = g / (√v + eps), or with momentum u ← μ·u + g / (√v +
  * eps); g has weightDecay·w added; `centered` subtracts the square of the mean from v. Throws
  * GraphError for options out of range. Tieleman & Hinton 2012; Graves 2013, eq. 38–42 for
- * `centered`; eps outside the root, as in PyTorch.
+ * `centered`; eps outside the root, as in `torch.optim.RMSprop`.
  *
  * @param params Parameters, or groups `{ params, lr, … }` with options of their own.
  * @example

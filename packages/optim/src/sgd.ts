@@ -34,7 +34,7 @@ export const sgdOptions: OptionNames<SgdOptions> = {
 /**
  * v ← μ·v + (1 − d)·g, w ← w − lr·v, where g has weightDecay·w added and the first v is g itself;
  * with `nesterov`, w ← w − lr·(g + μ·v). Throws GraphError for options out of range. Sutskever et
- * al. 2013; velocity in units of the gradient, as in PyTorch.
+ * al. 2013; velocity in units of the gradient, as in `torch.optim.SGD`.
  *
  * @param params Parameters, or groups `{ params, lr, … }` with options of their own.
  * @example

@@ -1,6 +1,7 @@
 /**
- * Builds each published workspace into its `dist`: ES modules by esbuild (other packages stay imports) and
- * declarations by tsc beside them. Entries of one workspace share chunks, so a class exported twice is one class.
+ * Builds each published workspace into its `dist`: ES modules by esbuild (other packages stay
+ * imports) and declarations by tsc beside them. Entries of one workspace share chunks, so a class
+ * exported twice is one class.
  */
 import { execFileSync } from "node:child_process";
 import { copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
@@ -31,7 +32,10 @@ async function bundle(root: string, { folder, entries }: Workspace): Promise<voi
   });
 }
 
-/** Declarations of all workspaces in one run of tsc, under a scratch folder that mirrors the repository. */
+/**
+ * Declarations of all workspaces in one run of tsc, under a scratch folder that mirrors the
+ * repository.
+ */
 function declarations(root: string, workspaces: readonly Workspace[]): string {
   const out = join(root, "node_modules/.cache/kiln-types");
   rmSync(out, { recursive: true, force: true });

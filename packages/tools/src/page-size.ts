@@ -1,6 +1,6 @@
 /**
- * What a page downloads for a program: its source as esbuild bundles and minifies it, split where there is an `import()`.
- * Measures, and judges nothing.
+ * What a page downloads for a program: its source as esbuild bundles and minifies it, split where
+ * there is an `import()`. Measures, and judges nothing.
  */
 import { brotliCompressSync, gzipSync } from "node:zlib";
 import { build, type Metafile, type OutputFile } from "esbuild";

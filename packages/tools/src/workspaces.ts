@@ -1,6 +1,6 @@
 /**
- * The workspaces of the repository as the build sees them: folder, manifest, and the source file behind each entry
- * the manifest exports. Reads package.json files only.
+ * The workspaces of the repository as the build sees them: folder, manifest, and the source file
+ * behind each entry the manifest exports. Reads package.json files only.
  */
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";

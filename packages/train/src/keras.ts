@@ -151,8 +151,8 @@ const isOptions = (x: unknown): x is SequentialOptions =>
   x instanceof Object && Object.getPrototypeOf(x) === Object.prototype;
 
 /**
- * Layers in a row that fit themselves: `compile`, `fit`, `evaluate`, `predict`, `summary`, as Keras
- * has them.
+ * Layers in a row that fit themselves: `compile`, `fit`, `evaluate`, `predict`, `summary`.
+ * `keras.Sequential`.
  *
  * Throws GraphError for a backend that there is not.
  *

@@ -22,7 +22,7 @@ export interface RateFinderOptions extends EvaluateOptions {
    * The optimizer for the rate that it is handed: `(params, lr) => new optim.Adam(params, { lr })`.
    */
   readonly optimizer: (params: Tensor[], lr: Schedule) => Optimizer;
-  /** The first rate, default 1e-7, and the last, default 10. */
+  /** The first rate, default 1e-7. */
   readonly from?: number;
   /** The last rate, default 10. */
   readonly to?: number;
@@ -65,7 +65,7 @@ const inertia = 0.9;
  * was. Smith 2017, section 3.3.
  *
  * Rejects with GraphError for rates out of order, and where the loss does not fall anywhere.
- * `LearningRateFinder` of Lightning.
+ * `lightning.pytorch.tuner.Tuner.lr_find`.
  *
  * @param net A module.
  * @param loader What gives batches: a `DataLoader`, or lists of arrays.

@@ -60,7 +60,8 @@ export function commonDtype(operands: readonly Operand[]): Dtype {
 }
 
 /**
- * `x` stretched to `shape`, as NumPy does it. Throws ShapeError unless every axis fits or is 1.
+ * `x` stretched to `shape`. Throws ShapeError unless every axis fits or is 1. `torch.broadcast_to`,
+ * `numpy.broadcast_to`.
  *
  * @param op What errors call the operation.
  * @example

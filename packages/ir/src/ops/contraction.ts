@@ -211,7 +211,7 @@ function broadcastBatch(t: Tensor, batch: Shape): Tensor {
  * promote; products of i8 and u8 are i32.
  *
  * a[…, m, k], b[…, k, n] → [..., m, n]. Throws ShapeError if the inner extents differ or an operand
- * is a scalar.
+ * is a scalar. `torch.matmul`, `numpy.matmul`.
  *
  * @param a […, m, k], or a row [k].
  * @param b […, k, n], or a column [k].

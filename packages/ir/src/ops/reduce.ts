@@ -141,20 +141,30 @@ function checkElements(op: string, x: Tensor, axes: readonly number[]): void {
 const reduceOptions: OptionNames<ReduceOptions> = { keepDims: 1 };
 const extremeOptions: OptionNames<ExtremeOptions> = { ...reduceOptions, empty: 1 };
 
-const extremes = new Set(["reduceMax", "reduceMin", "argMax", "argMin"]);
+/** One reduction, in the dtype in which the op counts. */
+function reduced(op: ReduceOp, x: Tensor, list: readonly number[], keepDims = false): Tensor {
+  const counted = op === "reduceSum" || op === "reduceProd";
+  const numeric = inDtype(x, counted ? totalDtype(x.dtype) : x.dtype);
+  const y = list.length || op.startsWith("arg") ? apply(op, [numeric], { axes: list }) : numeric;
+  return keepDims ? reshape(y, dropAxes(x.shape, list, true)) : y;
+}
 
 const reducing =
-  (name: string, op: string) =>
+  (name: string, op: ReduceOp) =>
+  (x: Tensor, axes?: Axes, options: ReduceOptions = {}): Tensor => {
+    checkTensor(name, x);
+    const { keepDims } = checkOptions(name, options, reduceOptions);
+    return reduced(op, x, checkAxes(name, axes, x.rank), keepDims);
+  };
+
+const extreme =
+  (name: string, op: ReduceOp) =>
   (x: Tensor, axes?: Axes, options: ExtremeOptions = {}): Tensor => {
     checkTensor(name, x);
-    checkOptions(name, options, extremes.has(op) ? extremeOptions : reduceOptions);
+    const { empty, keepDims } = checkOptions(name, options, extremeOptions);
     const list = checkAxes(name, axes, x.rank);
-    if (extremes.has(op) && options.empty !== "identity") checkElements(name, x, list);
-    const counted = op === "reduceSum" || op === "reduceProd";
-    const dtype = counted ? totalDtype(x.dtype) : x.dtype;
-    const numeric = inDtype(x, dtype);
-    const y = list.length || op.startsWith("arg") ? apply(op, [numeric], { axes: list }) : numeric;
-    return options.keepDims ? reshape(y, dropAxes(x.shape, list, true)) : y;
+    if (empty !== "identity") checkElements(name, x, list);
+    return reduced(op, x, list, keepDims);
   };
 
 /**
@@ -186,7 +196,7 @@ export const prod = reducing("prod", "reduceProd");
  *   max(tensor([[1, 5], [7, 2]])) // 7
  *   max(tensor([[1, 5], [7, 2]]), 1) // [5, 7]
  */
-export const max = reducing("max", "reduceMax");
+export const max = extreme("max", "reduceMax");
 /**
  * The smallest over `axes` (all by default); NaN if any is NaN. The gradient goes to the first of
  * equals. Throws ShapeError over an empty axis. `torch.amin`, `numpy.min`.
@@ -196,7 +206,7 @@ export const max = reducing("max", "reduceMax");
  *   min(tensor([[1, 5], [7, 2]])) // 1
  *   min(tensor([[1, 5], [7, 2]]), 1) // [1, 2]
  */
-export const min = reducing("min", "reduceMin");
+export const min = extreme("min", "reduceMin");
 /**
  * True where any element over `axes` is true. x: bool. `torch.any`.
  * @example
@@ -224,7 +234,7 @@ export const all = reducing("all", "reduceAll");
  *   argMax(x, 1) // [1, 0]
  *   argMax(x) // 3; of all, row-major
  */
-export const argMax = reducing("argMax", "argMax");
+export const argMax = extreme("argMax", "argMax");
 /**
  * The index of the smallest along `axis`, i32, the first of equals; over all elements without one.
  * Throws ShapeError where there is none. `torch.argmin`, `numpy.argmin`.
@@ -236,4 +246,4 @@ export const argMax = reducing("argMax", "argMax");
  *   argMin(x, 1) // [0, 1]
  *   argMin(x) // 4; of all, row-major
  */
-export const argMin = reducing("argMin", "argMin");
+export const argMin = extreme("argMin", "argMin");

@@ -51,7 +51,8 @@ const any = (): boolean => true;
 
 /**
  * Puts the tensors of a file into a module: safetensors, PyTorch, `.npy` or `.npz` bytes, told
- * apart by how they begin, or tensors by name.
+ * apart by how they begin, or tensors by name. `torch.load`, `safetensors.torch.load_file` and
+ * `load_state_dict` in one.
  *
  * Rejects with ArtifactError for a damaged file, and if strict with GraphError for names or shapes
  * that differ, before anything is changed.

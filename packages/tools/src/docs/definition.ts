@@ -1,6 +1,8 @@
 /**
  * Finds what an exported name is: follows `export … from` and imports from file to file to where it
- * is defined, and gives the comment above it. Reads sources as text; knows no types.
+ * is defined, and gives the comment above it. Reads sources as text, which is all that can be done
+ * here: the package of TypeScript 7 is the compiler alone, without an API for programs. Knows no
+ * types.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";

@@ -1,6 +1,7 @@
 /**
- * The README of each published package: what it is, how it is installed, a use that runs, and what a page downloads. Descriptions and
- * keywords are those of the manifests, which `tests/package/npm-pages.test.ts` compares.
+ * The README of each published package: what it is, how it is installed, a use that runs, and what
+ * a page downloads. Descriptions and keywords are those of the manifests, which
+ * `tests/package/npm-pages.test.ts` compares.
  */
 import { limits } from "../page-size.ts";
 import { banner, table } from "./source.ts";

@@ -75,7 +75,8 @@ function signatureAt(text: string, open: number, isArrow = false): Signature {
 
 /**
  * A form for each of the lists that a rest parameter's type has, `(...args: Sizes<Options>)` with
- * `type Sizes<O> = readonly [width: number, options?: O] | …`; the form itself where there are none.
+ * `type Sizes<O> = readonly [width: number, options?: O] | …`; the form itself where there are
+ * none.
  */
 function spread(path: string, form: Signature): Signature[] {
   const rest = /^(\((?:[^()]*, )?)\.\.\.\w+: (\w+)(?:<(.*)>)?(?=\))/.exec(form.text);

@@ -1,6 +1,7 @@
 /**
- * The examples as the runner knows them: how each is started, quickly and in full, and what it must reach. A number of it is
- * held against a bound, so that an example that runs but no longer learns fails.
+ * The examples as the runner knows them: how each is started, quickly and in full, and what it must
+ * reach. A number of it is held against a bound, so that an example that runs but no longer learns
+ * fails.
  */
 
 export interface Example {
@@ -16,7 +17,9 @@ export interface Example {
    * if not given.
    */
   readonly slice?: readonly string[];
-  /** Finds the number that is held against bounds, in the last line that has one; the first group. */
+  /**
+   * Finds the number that is held against bounds, in the last line that has one; the first group.
+   */
   readonly number: RegExp;
   readonly reaches: { readonly quick: Bound; readonly full: Bound; readonly slice?: Bound };
   /** The archive of `../shared/data` that the full run reads. */

@@ -1,6 +1,6 @@
 /**
- * docs/examples/README.md: what the examples reached when they were last run in full, of which docs/examples/measured.json is the record.
- * An example that was not run again keeps its row.
+ * docs/examples/README.md: what the examples reached when they were last run in full, of which
+ * docs/examples/measured.json is the record. An example that was not run again keeps its row.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";

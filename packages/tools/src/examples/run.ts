@@ -1,5 +1,6 @@
 /**
- * Runs examples as a user does, each in a process of its own, and says of each in one line what it reached and how long it took.
+ * Runs examples as a user does, each in a process of its own, and says of each in one line what it
+ * reached and how long it took.
  */
 import { spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";

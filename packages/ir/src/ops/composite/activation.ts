@@ -84,7 +84,8 @@ export const selu = (x: Tensor): Tensor =>
   rounded("selu", x, (v) => elu(v, 1.6732632423543772).mul(1.0507009873554805));
 
 /**
- * x·Φ(x), Φ the standard normal distribution's share below x. Hendrycks & Gimpel 2016.
+ * x·Φ(x), Φ the cumulative distribution function of the standard normal. Hendrycks & Gimpel 2016.
+ * `F.gelu`.
  *
  * As x·½·(1 + erf(x/√2)), as PyTorch computes it: below −3 the sum cancels, and the result is off
  * by up to 10⁻⁷ absolute. Φ without cancelling (`normalCdf`) takes 2.4 times as long on wasm.

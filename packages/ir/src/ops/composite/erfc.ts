@@ -7,7 +7,8 @@ import type { Tensor } from "../../node.ts";
 import { select } from "../elementwise/compare.ts";
 import { inFloat, polynomial } from "./formulas.ts";
 
-// Cody 1969, Rational Chebyshev approximations for the error function: erfc between 0.46875 and 4, and above; the highest power first.
+// Cody 1969, Rational Chebyshev approximations for the error function: erfc between 0.46875 and 4,
+// and above; the highest power first.
 // biome-ignore format: tables
 const middle = {
   over: [2.1531153547440383e-8, 0.5641884969886701, 8.883149794388377, 66.11919063714163, 298.6351381974001, 881.952221241769, 1712.0476126340707, 2051.0783778260716, 1230.3393547979972],

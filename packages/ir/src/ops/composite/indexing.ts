@@ -176,7 +176,8 @@ function orderOf(axes: readonly number[], listRank: number, rank: number): numbe
  * Slices keep an axis, a number or extent drops it, several lists go together and broadcast, as in
  * PyTorch: their axes stand where the first of them is, or in front if a slice is between. Slices
  * are cut to the axis, as Python does; places of tensors are clamped. Throws ShapeError for a
- * number or list entry that is outside, DtypeError for a mask. `x[:, [0, 4], -1, ::2]`.
+ * number or list entry that is outside, DtypeError for a mask. `x[:, [0, 4], -1, ::2]`,
+ * `torch.Tensor.__getitem__`.
  *
  * @param x The tensor.
  * @param indices One for each axis: a number, a slice as text, a list, a tensor, ":" or "...".
@@ -262,7 +263,8 @@ function masked(x: Tensor, mask: Tensor, mode: Mode, value: Operand): Tensor {
  *
  * The value broadcasts to the part and takes the dtype of x. Slices and numbers cost no kernel of
  * their own, lists are a scatter. A mask of the shape of x may be the one index. Gradients go to x
- * and to the value. Errors as `get`. `x[i] = v`, `x.index_put_`; `x.at[i].set(v)` in JAX.
+ * and to the value. Errors as `get`. `x[i] = v`, `torch.Tensor.index_put_`; `x.at[i].set(v)`,
+ * `jax.numpy.ndarray.at`.
  *
  * @param x The tensor.
  * @param indices One index for each axis, as of `get`.

@@ -163,7 +163,7 @@ function checkImage(op: string, x: Tensor, factor: number): void {
  * Channels made places: x[…, C·r², H, W] → [..., C, H·r, W·r], y[…, c, h·r + i, w·r + j] = x[…,
  * c·r² + i·r + j, h, w].
  *
- * Throws ShapeError unless r² divides the channels. `nn.PixelShuffle`; Shi et al. 2016.
+ * Throws ShapeError unless r² divides the channels. Shi et al. 2016. `F.pixel_shuffle`.
  *
  * @param factor r, a whole number from 1.
  * @example
@@ -186,7 +186,7 @@ export function pixelShuffle(x: Tensor, factor: number): Tensor {
 /**
  * Places made channels, the reverse of `pixelShuffle`: x[…, C, H·r, W·r] → [..., C·r², H, W].
  *
- * Throws ShapeError unless r divides both extents. `nn.PixelUnshuffle`.
+ * Throws ShapeError unless r divides both extents. `F.pixel_unshuffle`.
  *
  * @param factor r, a whole number from 1.
  * @example

@@ -76,9 +76,9 @@ export const allClose = (x: Operand, y: Operand, options: CloseOptions = {}): Te
 export interface NanToNumOptions {
   /** For NaN; default 0. */
   readonly nan?: number;
-  /** For ∞ and −∞; by default the greatest and the least finite number of the dtype. */
+  /** For ∞; the greatest finite number of the dtype by default. */
   readonly posInf?: number;
-  /** For −∞; the lowest number of the dtype by default. */
+  /** For −∞; the least finite number of the dtype by default. */
   readonly negInf?: number;
 }
 

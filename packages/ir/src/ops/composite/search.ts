@@ -60,7 +60,8 @@ export function searchsorted(sorted: Tensor, values: Tensor, options: SearchOpti
  * and <.
  *
  * x of any shape, boundaries [n], ascending → i32 of its shape, 0 … n. Throws ShapeError unless the
- * boundaries are a vector. `torch.bucketize`, `numpy.digitize`.
+ * boundaries are a vector. `torch.bucketize`; `numpy.digitize`, whose `right` is the opposite of
+ * this one.
  *
  * @param x The tensor.
  * @param boundaries Ascending, [n].

@@ -86,7 +86,7 @@ const segmentShape = (x: Tensor, count: Dim): Dim[] => [count, ...x.shape.slice(
  * outside 0 … count − 1 are dropped.
  *
  * x[n, D…], ids: integers [n], in any order → [count, D…]. Throws ShapeError unless there is an id
- * for each row. `jax.ops.segment_sum`, `scatter_add` of PyTorch Geometric.
+ * for each row. `jax.ops.segment_sum`, `torch_geometric.utils.scatter`.
  *
  * @param x [n, …], a row an element.
  * @param count How many segments.
@@ -160,7 +160,7 @@ export const segmentMin: (x: Tensor, ids: Tensor, count: Dim) => Tensor = /* @__
  * segment.
  *
  * x: float[n, D…], ids: integers [n] in 0 … count − 1 → [n, D…]. Integers become f32. Errors as
- * `segmentSum`. `softmax` of PyTorch Geometric.
+ * `segmentSum`. `torch_geometric.utils.softmax`.
  *
  * @param count How many segments.
  * @example

@@ -68,7 +68,7 @@ export const mul: Binary = binary("mul", {
 
 /**
  * x / y; of integers, truncated toward zero, and 0 where y is 0. The least integer by −1 wraps: it
- * is itself. `torch.div`.
+ * is itself. `torch.div`, of integers with `rounding_mode="trunc"`.
  *
  * @param x Numbers of any dtype but bool. Any shape.
  * @param y Alike; it broadcasts against x.

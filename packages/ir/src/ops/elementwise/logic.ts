@@ -25,7 +25,7 @@ export const isNan: Unary = unary("isNan", {
  * @example
  *   isFinite(tensor([1, NaN, Infinity])) // [true, false, false]
  */
-// biome-ignore lint/suspicious/noShadowRestrictedNames: the op has this name, and it is not used here.
+// biome-ignore lint/suspicious/noShadowRestrictedNames: the op has this name, unused here.
 export const isFinite: Unary = unary("isFinite", {
   on: "number",
   test: true,

@@ -1,6 +1,7 @@
 /**
- * How a peer's rows are timed on a card: warmed up, medians of 7, so many repeats and one wait at the end of each. A row that fails
- * says so and leaves the others to run; none is started when the time is over. Knows nothing of any peer.
+ * How a peer's rows are timed on a card: warmed up, medians of 7, so many repeats and one wait at
+ * the end of each. A row that fails says so and leaves the others to run; none is started when the
+ * time is over. Knows nothing of any peer.
  */
 
 /** What a row of the table does, for every peer alike. */
@@ -29,7 +30,7 @@ export interface Peer {
   readonly complaints: () => string[];
 }
 
-/** Of a process; what is left after it is for the row under way. */
+/** Of the peer's process; what is left after it is for the row under way. */
 const limitMs = 54_000;
 const warmUpMs = 400;
 const sampleMs = 200;
@@ -81,7 +82,6 @@ async function measured(peer: Peer, doing: Doing, wanted: number): Promise<Measu
 export async function timeOf(peer: Peer, { kind, extents, repeats }: Work): Promise<string> {
   const make = peer.kinds[kind];
   if (!make) return `absent: nothing is written for ${kind}`;
-  if (performance.now() > limitMs) return "absent: the time was over";
   let doing: Doing | undefined;
   try {
     doing = make(...extents);
@@ -96,10 +96,15 @@ export async function timeOf(peer: Peer, { kind, extents, repeats }: Work): Prom
   }
 }
 
-/** Prints a row a work: `peer⇥work⇥time ms⇥…`. The works are the process's first argument, as JSON. */
+/**
+ * Prints a row a work: `peer⇥work⇥time ms⇥…`. The works are the process's first argument, as JSON.
+ */
 export async function printRows(peer: Peer): Promise<void> {
-  for (const work of JSON.parse(process.argv[2] ?? "[]") as Work[])
-    console.log(`${peer.name}\t${work.name}\t${await timeOf(peer, work)}`);
+  for (const work of JSON.parse(process.argv[2] ?? "[]") as Work[]) {
+    const isOver = performance.now() > limitMs;
+    const found = isOver ? "absent: the time was over" : await timeOf(peer, work);
+    console.log(`${peer.name}\t${work.name}\t${found}`);
+  }
   // Dawn's threads would keep it.
   process.exit(0);
 }

@@ -1,4 +1,5 @@
 /** Requests of tests, and the models that they ask. */
+import type { Tensor } from "@kiln-ml/ir";
 import { Decoder, decoderConfig, TextSession, type Tokenizer } from "@kiln-ml/llm";
 import { type ServeOptions, type Server, serve } from "@kiln-ml/serve";
 
@@ -24,8 +25,32 @@ export function endless(context: number): Decoder {
   );
 }
 
-export const sessionOf = (net: Decoder): TextSession =>
-  new TextSession(net, { target: "js", chunk: 8 });
+/** A session whose texts stand still where a test asks something meanwhile. */
+export class HeldSession extends TextSession {
+  #free = Infinity;
+  #held: Promise<void> | undefined;
+
+  /** Lets `free` steps run and holds the next one; the function lets all go on. */
+  hold(free: number): () => void {
+    this.#free = free;
+    let goOn!: () => void;
+    this.#held = new Promise((resolve) => {
+      goOn = resolve;
+    });
+    return () => {
+      this.#free = Infinity;
+      goOn();
+    };
+  }
+
+  override async step(...args: Parameters<TextSession["step"]>): Promise<Tensor> {
+    if (this.#free-- <= 0) await this.#held;
+    return super.step(...args);
+  }
+}
+
+export const sessionOf = (net: Decoder): HeldSession =>
+  new HeldSession(net, { target: "js", chunk: 8 });
 
 export const started = (model: Parameters<typeof serve>[0], options: Partial<ServeOptions> = {}) =>
   serve(model, { name: "m", port: 0, ...options });

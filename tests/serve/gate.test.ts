@@ -1,7 +1,7 @@
 /** Who may run and who waits; rows of requests joined and parted; metrics as text. */
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { join, part } from "../../packages/serve/src/batches.ts";
+import { Batches, join, part } from "../../packages/serve/src/batches.ts";
 import { Gate } from "../../packages/serve/src/gate.ts";
 import { Metrics } from "../../packages/serve/src/metrics.ts";
 
@@ -38,6 +38,26 @@ test("a gate that closes lets those in who wait, and nobody else", async () => {
   leave();
   (await waits)();
   await closed;
+});
+
+test("requests are joined where they may, and those without rows are no exception", async () => {
+  for (const [most, wanted] of [
+    [1, [[0], [1], [2]]],
+    [2, [[1], [2]]],
+  ] as const) {
+    const runs: (readonly number[])[] = [];
+    const run = async ({ x }: Record<string, { shape: number[]; data: Float32Array }>) => {
+      runs.push(x!.shape);
+      return { y: { ...x!, dtype: "f32" } };
+    };
+    const batches = new Batches({ run } as never, most, 9, new Metrics());
+    const all = [0, 1, 2].map((rows) =>
+      batches.run({ x: { data: new Float32Array(rows).fill(rows), shape: [rows] } }, never),
+    );
+    for (const [rows, made] of (await Promise.all(all)).entries())
+      assert.equal(made.y!.data, new Float32Array(rows).fill(rows));
+    assert.equal(runs, wanted);
+  }
 });
 
 test("rows that were joined are parted as they were", () => {

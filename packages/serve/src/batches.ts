@@ -3,21 +3,22 @@
  * rows do not depend on each other, waiting requests are joined along it and their results parted.
  */
 import type { ModelResult, OpenedModel } from "kiln-ml/model";
-import { RequestError } from "./errors.ts";
 import type { Metrics } from "./metrics.ts";
+import { type Entry, Queue } from "./queue.ts";
 import type { Value } from "./tensor-json.ts";
 
 type Inputs = Readonly<Record<string, Value>>;
 type Results = Record<string, ModelResult>;
 
-interface Waiting {
+interface Item {
   readonly inputs: Inputs;
   readonly rows: number;
   /** What must be equal to run together: all extents but those of the rows. */
   readonly key: string;
-  readonly done: (results: Results) => void;
-  readonly fail: (error: unknown) => void;
 }
+
+const rowsIn = (group: readonly Entry<Item, Results>[]): number =>
+  group.reduce((sum, { item }) => sum + item.rows, 0);
 
 /** The symbol that requests may be joined along, if the model has one. */
 export function rowsOf({ inputs, outputs }: OpenedModel): string | undefined {
@@ -32,133 +33,73 @@ export function rowsOf({ inputs, outputs }: OpenedModel): string | undefined {
   return isFirst ? symbol : undefined;
 }
 
-export class Batches {
+export class Batches extends Queue<Item, Results> {
   readonly #model: OpenedModel;
   readonly #most: number;
-  readonly #limit: number;
   readonly #metrics: Metrics;
-  #waiting: Waiting[] = [];
-  #running = 0;
-  #closed = false;
-  #idle: (() => void)[] = [];
 
-  /** Runs have at most `most` rows of several requests; `limit` requests may wait. */
+  /** Runs have at most `most` rows of several requests, 1 joins none; `limit` requests may wait. */
   constructor(model: OpenedModel, most: number, limit: number, metrics: Metrics) {
+    super(limit);
     this.#model = model;
-    this.#most = rowsOf(model) === undefined ? 1 : most;
-    this.#limit = limit;
+    this.#most = most;
     this.#metrics = metrics;
-  }
-
-  get waiting(): number {
-    return this.#waiting.length;
-  }
-
-  get running(): number {
-    return this.#running;
-  }
-
-  /** Throws RequestError: 503 when it is closed, 429 when as many wait as may. */
-  check(): void {
-    if (this.#closed)
-      throw new RequestError(503, "stopping", "the server is stopping: ask another one");
-    if (this.#running > 0 && this.#waiting.length >= this.#limit)
-      throw new RequestError(
-        429,
-        "queue_full",
-        `${this.#limit} requests wait already, as many as may: try again later`,
-      );
   }
 
   /** The results of one request; rejects with RequestError when it is full or closed. */
   async run(inputs: Inputs, signal: AbortSignal): Promise<Results> {
     signal.throwIfAborted();
     this.check();
-    const result = this.#queued(inputs, signal);
-    if (this.#running === 0) void this.#work();
-    return result;
-  }
-
-  #queued(inputs: Inputs, signal: AbortSignal): Promise<Results> {
     const values = Object.values(inputs);
-    return new Promise((resolve, reject) => {
-      const leave = (): void => {
-        this.#waiting = this.#waiting.filter((w) => w !== one);
-        one.fail(signal.reason);
-      };
-      const end = (): void => signal.removeEventListener("abort", leave);
-      const one: Waiting = {
-        inputs,
-        rows: values[0]?.shape[0] ?? 1,
-        key: JSON.stringify(values.map((v) => v.shape.slice(1))),
-        done: (results) => {
-          end();
-          resolve(results);
-        },
-        fail: (error) => {
-          end();
-          reject(error);
-        },
-      };
-      signal.addEventListener("abort", leave);
-      this.#waiting.push(one);
-    });
+    const rows = values[0]?.shape[0] ?? 1;
+    const key = JSON.stringify(values.map((v) => v.shape.slice(1)));
+    const result = this.wait({ inputs, rows, key }, signal);
+    if (this.running === 0) void this.#work();
+    return result;
   }
 
   async #work(): Promise<void> {
     // Requests that came in the same turn of the event loop may run together.
-    this.#running = 1;
+    this.running = 1;
     await new Promise((next) => setImmediate(next));
-    while (this.#waiting.length) {
-      const group = this.#taken();
-      this.#running = group.length;
+    while (this.waiting > 0) {
+      const group = this.#nextGroup();
+      this.running = group.length;
       await this.#runTogether(group);
       // Clients that go away are heard between turns of the event loop alone.
       await new Promise((next) => setImmediate(next));
     }
-    this.#running = 0;
-    for (const tell of this.#idle.splice(0)) tell();
+    this.running = 0;
   }
 
   /** The first that waits, and those that may run with it. */
-  #taken(): Waiting[] {
-    const [first, ...rest] = this.#waiting as [Waiting, ...Waiting[]];
-    const group = [first];
-    let rows = first.rows;
-    for (const other of rest) {
-      if (other.key !== first.key || rows + other.rows > this.#most) continue;
-      group.push(other);
-      rows += other.rows;
-    }
-    this.#waiting = this.#waiting.filter((w) => !group.includes(w));
-    return group;
+  #nextGroup(): Entry<Item, Results>[] {
+    return this.take(({ key, rows }, taken) => {
+      const [first] = taken;
+      if (!first) return true;
+      // Rows may be none, so that their sum alone does not keep requests apart.
+      const mayJoin = this.#most > 1 && key === first.item.key;
+      return mayJoin && rowsIn(taken) + rows <= this.#most;
+    });
   }
 
-  async #runTogether(group: readonly Waiting[]): Promise<void> {
+  async #runTogether(group: readonly Entry<Item, Results>[]): Promise<void> {
+    const [first, ...others] = group as readonly [Entry<Item, Results>];
     try {
       this.#metrics.add("kiln_runs_total");
-      this.#metrics.add(
-        "kiln_rows_total",
-        group.reduce((sum, g) => sum + g.rows, 0),
-      );
-      if (group.length === 1) return group[0]!.done(await this.#model.run(group[0]!.inputs));
-      const joined = await this.#model.run(join(group.map((g) => g.inputs)));
-      for (const [i, results] of part(
+      this.#metrics.add("kiln_rows_total", rowsIn(group));
+      if (others.length === 0) return first.done(await this.#model.run(first.item.inputs));
+      const joined = await this.#model.run(join(group.map((g) => g.item.inputs)));
+      const parts = part(
         joined,
-        group.map((g) => g.rows),
-      ).entries())
-        group[i]!.done(results);
+        group.map((g) => g.item.rows),
+      );
+      for (const [i, results] of parts.entries()) group[i]!.done(results);
     } catch (error) {
-      if (group.length === 1) return group[0]!.fail(error);
+      if (others.length === 0) return first.fail(error);
       // One of them is at fault, and it alone must hear of it.
       for (const one of group) await this.#runTogether([one]);
     }
-  }
-
-  /** Takes no more requests; resolves when those that it has are answered. */
-  async close(): Promise<void> {
-    this.#closed = true;
-    if (this.#running > 0) await new Promise<void>((resolve) => this.#idle.push(resolve));
   }
 }
 

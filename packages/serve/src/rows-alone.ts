@@ -12,7 +12,8 @@ export async function rowsAreAlone(model: OpenedModel): Promise<boolean> {
   if (symbol === undefined || !model.inputs.every((s) => isServed(s.dtype))) return false;
   try {
     const counts = [2, 3];
-    const apart = counts.map((rows) => madeUp(model.inputs, symbol, rows));
+    const random = randomFrom(1);
+    const apart = counts.map((rows) => madeUp(model.inputs, symbol, rows, random));
     const together = part(await model.run(join(apart)), counts);
     for (const [i, inputs] of apart.entries()) {
       const alone = await model.run(inputs);
@@ -30,15 +31,21 @@ export async function rowsAreAlone(model: OpenedModel): Promise<boolean> {
   }
 }
 
-let seed = 1;
+/** Numbers from 0 to 1, the same for every model. */
+function randomFrom(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return state / 2 ** 32;
+  };
+}
 
 /** Small positive values, so that roots and logarithms are numbers; other symbols are 4. */
-function madeUp(specs: readonly ModelTensor[], symbol: string, rows: number) {
+function madeUp(specs: readonly ModelTensor[], symbol: string, rows: number, random: () => number) {
   const inputs = specs.map(({ name, dtype, shape }) => {
     const extents = shape.map((d) => (typeof d === "number" ? d : d === symbol ? rows : 4));
     const data = Array.from({ length: extents.reduce((a, b) => a * b, 1) }, () => {
-      seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0;
-      const x = 0.05 + seed / 2 ** 32;
+      const x = 0.05 + random();
       return dtype.startsWith("f") ? x : Math.round(x / 1.1);
     });
     return [name, { shape: extents, data }];

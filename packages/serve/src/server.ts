@@ -83,38 +83,34 @@ export async function serve(
     graceMs = 10_000,
   } = options;
   const metrics = new Metrics();
+  let stopping: Promise<void> | undefined;
   const end = new AbortController();
-  let isReady = true;
-  const gate = new Gate(queue);
   const isBatched = !isText(model) && batch > 1 && (await rowsAreAlone(model));
-  const batches = isText(model)
-    ? undefined
-    : new Batches(model, isBatched ? batch : 1, queue, metrics);
-  metrics.gauge("kiln_queue_waiting", () => (batches ?? gate).waiting);
-  metrics.gauge("kiln_running", () => (batches ?? gate).running);
+  const service = isText(model)
+    ? { text: { name, model, gate: new Gate(queue), metrics } }
+    : { tensors: { model, batches: new Batches(model, isBatched ? batch : 1, queue, metrics) } };
+  const requests = service.text ? service.text.gate : service.tensors.batches;
+  metrics.gauge("kiln_queue_waiting", () => requests.waiting);
+  metrics.gauge("kiln_running", () => requests.running);
   const served: Served = {
     name,
     metrics,
     maxBodyBytes: options.maxBodyBytes ?? 16 << 20,
-    isReady: () => isReady,
+    isReady: () => stopping === undefined,
     signal: end.signal,
     log: options.log ?? (() => {}),
-    ...(isText(model)
-      ? { text: { name, model, gate, metrics } }
-      : { tensors: { model, batches: batches! } }),
+    ...service,
   };
   const { server, at } = await opened(appOf(served).fetch, port, host);
   const stop = async (): Promise<void> => {
-    isReady = false;
     const late = setTimeout(
       () => end.abort(new RequestError(503, "stopping", "the server stopped")),
       graceMs,
     );
-    await (batches ?? gate).close();
+    await requests.close();
     clearTimeout(late);
     await closed(server);
   };
-  let stopping: Promise<void> | undefined;
   return {
     port: at.port,
     url: `http://${host.includes(":") ? `[${host}]` : host}:${at.port}`,

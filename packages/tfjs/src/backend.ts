@@ -16,7 +16,7 @@ import {
 import type { Dtype, HostArray } from "kiln-ml/ir";
 import type { ProgramDevice } from "kiln-ml/programs";
 import { Recorder } from "./recorder.ts";
-import { typeOf, type Value } from "./value.ts";
+import { dtypes, typeOf, type Value } from "./value.ts";
 
 type DataId = TensorInfo["dataId"];
 
@@ -26,12 +26,6 @@ type Stored = { refs: number } & (
   | { readonly strings: Uint8Array[] }
   | { readonly real: TensorInfo; readonly imag: TensorInfo }
 );
-
-const dtypes: Readonly<Partial<Record<DataType, Dtype>>> = {
-  float32: "f32",
-  int32: "i32",
-  bool: "bool",
-};
 
 const tfjsDtypes: Readonly<Partial<Record<Dtype, DataType>>> = {
   f32: "float32",

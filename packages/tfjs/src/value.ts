@@ -3,9 +3,17 @@
  * may share one, under shapes of their own. It is freed when neither a tensor nor a pending node
  * holds it.
  */
+import type { DataType } from "@tensorflow/tfjs-core";
 import type { Dtype, HostArray } from "kiln-ml/ir";
 import type { DeviceArray } from "kiln-ml/runtime";
 import type { Template } from "./template.ts";
+
+/** Dtypes of tfjs whose elements have a place on a device. */
+export const dtypes: Readonly<Partial<Record<DataType, Dtype>>> = {
+  float32: "f32",
+  int32: "i32",
+  bool: "bool",
+};
 
 /** A call of a kernel that has yet to be computed. */
 export interface Node {

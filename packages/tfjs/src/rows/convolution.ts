@@ -15,6 +15,7 @@ import {
 import type { Tensor } from "kiln-ml/ir";
 import * as ir from "kiln-ml/ir";
 import type { Operands, Rows } from "../row.ts";
+import { range, shapeOf } from "./operand.ts";
 import { withEpilogue } from "./product.ts";
 
 /** Of each spatial axis: stride, dilation, and what is put before and after. */
@@ -24,14 +25,14 @@ export interface Placement {
   readonly padding: [number, number][];
 }
 
-type Shape2 = [number, number, number, number];
-type Shape3 = [number, number, number, number, number];
+export type Shape2 = [number, number, number, number];
+export type Shape3 = [number, number, number, number, number];
 
 export const channelsFirst = (x: Tensor): Tensor =>
-  ir.transpose(x, [0, x.rank - 1, ...Array.from({ length: x.rank - 2 }, (_, i) => i + 1)]);
+  ir.transpose(x, [0, x.rank - 1, ...range(x.rank - 2).map((i) => i + 1)]);
 
 export const channelsLast = (x: Tensor): Tensor =>
-  ir.transpose(x, [0, ...Array.from({ length: x.rank - 2 }, (_, i) => i + 2), 1]);
+  ir.transpose(x, [0, ...range(x.rank - 2).map((i) => i + 2), 1]);
 
 /** Extents of an axis as tfjs has worked them out. */
 interface AxisInfo {
@@ -106,7 +107,7 @@ export const placement3d = (info: backend_util.Conv3DInfo): Placement =>
 /** [K…, C, O] → [O, C, K…]; of depthwise filters [K…, C, M] → [C·M, 1, K…]. */
 function filterOf(w: Tensor, depthwise: boolean): Tensor {
   const n = w.rank - 2;
-  const spatial = Array.from({ length: n }, (_, i) => i);
+  const spatial = range(n);
   if (!depthwise) return ir.transpose(w, [n + 1, n, ...spatial]);
   const [c, m] = w.shape.slice(n) as number[];
   const first = ir.transpose(w, [n, n + 1, ...spatial]);
@@ -159,8 +160,6 @@ function plan3d(x: readonly number[], w: readonly number[], attrs: Attrs3d): Pla
   );
   return { ...placement3d(info), isFirst: false, depthwise: false };
 }
-
-const shapeOf = (x: Tensor): number[] => x.shape as number[];
 
 /** The gradient along the input: linear, so that its own value does not matter. */
 function inputGradient(dy: Tensor, w: Tensor, shape: number[], plan: Plan): Tensor {

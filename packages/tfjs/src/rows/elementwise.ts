@@ -6,11 +6,10 @@ import type { ClipByValueAttrs, LeakyReluAttrs, StepAttrs } from "@tensorflow/tf
 import type { Tensor } from "kiln-ml/ir";
 import * as ir from "kiln-ml/ir";
 import type { Operands, Rows } from "../row.ts";
+import { asBool, asFloat } from "./operand.ts";
 
 type Unary = (x: Tensor) => Tensor;
 type Binary = (a: Tensor, b: Tensor) => Tensor;
-
-const asFloat = (x: Tensor): Tensor => (x.dtype === "f32" ? x : x.convert("f32"));
 
 /** A function of real numbers. */
 const real =
@@ -41,19 +40,10 @@ const between =
   ({ a, b }: Operands): Tensor =>
     fn(a!, b!);
 
-const asBool = (x: Tensor): Tensor => (x.dtype === "bool" ? x : x.convert("bool"));
-
 const logical =
   (fn: Binary) =>
   ({ a, b }: Operands): Tensor =>
     fn(asBool(a!), asBool(b!));
-
-/** The remainder that has the sign of the divisor. */
-const mod: Binary = (a, b) => {
-  const r = ir.rem(a, b);
-  const opposite = ir.and(ir.notEqual(r, 0), ir.notEqual(ir.less(r, 0), ir.less(b, 0)));
-  return ir.select(opposite, ir.add(r, b), r);
-};
 
 /** ⌊a / b⌋, which tfjs gives as an integer. */
 const floorDiv: Binary = (a, b) => {
@@ -68,11 +58,6 @@ const step = (x: Tensor, alpha: number): Tensor => {
 };
 
 export const prelu: Binary = (x, alpha) => ir.select(ir.less(x, 0), ir.mul(alpha, x), x);
-
-export const elu: Unary = (x) => ir.select(ir.greaterEqual(x, 0), x, ir.expm1(x));
-
-export const leakyRelu = (x: Tensor, alpha: number): Tensor =>
-  ir.select(ir.less(x, 0), ir.mul(x, alpha), x);
 
 const sign: Unary = (x) =>
   ir.select(
@@ -112,7 +97,7 @@ export const elementwise: Rows = {
   Ceil:     whole(ir.ceil),
   Cos:      real(ir.cos),
   Cosh:     real(ir.cosh),
-  Elu:      real(elu),
+  Elu:      real(ir.elu),
   Erf:      real(ir.erf),
   Exp:      real(ir.exp),
   Expm1:    real(ir.expm1),
@@ -140,7 +125,7 @@ export const elementwise: Rows = {
   Tanh:     real(ir.tanh),
 
   LogicalNot:  ({ x }: Operands) => ir.not(asBool(x!)),
-  LeakyRelu:   ({ x }: Operands, { alpha }: LeakyReluAttrs) => leakyRelu(asFloat(x!), alpha),
+  LeakyRelu:   ({ x }: Operands, { alpha }: LeakyReluAttrs) => ir.leakyRelu(asFloat(x!), alpha),
   Step:        ({ x }: Operands, { alpha }: StepAttrs) => step(x!, alpha ?? 0),
   ClipByValue: clip,
 
@@ -149,7 +134,7 @@ export const elementwise: Rows = {
   Multiply: arithmetic(ir.mul),
   RealDiv:  ({ a, b }: Operands) => (a!.dtype === "f32" ? ir.div(a!, b!) : undefined),
   FloorDiv: arithmetic(floorDiv),
-  Mod:      arithmetic(mod),
+  Mod:      arithmetic(ir.remainder),
   Pow:      arithmetic(ir.pow),
   Atan2:    arithmetic(ir.atan2),
   Maximum:  arithmetic(ir.maximum),

@@ -14,10 +14,8 @@ import {
 import type { Tensor } from "kiln-ml/ir";
 import * as ir from "kiln-ml/ir";
 import type { Operands, Rows } from "../row.ts";
+import { asIndex, range, shapeOf } from "./operand.ts";
 import { axesOf } from "./reduce.ts";
-
-const shapeOf = (x: Tensor): number[] => x.shape as number[];
-const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
 
 /** Indices below zero are out of range, as they are in tfjs. */
 const places = { negative: "outside" } as const;
@@ -31,7 +29,7 @@ function gather({ x, indices }: Operands, { axis, batchDims }: GatherV2Attrs): T
     along!,
     batchDims,
   );
-  const index = indices!.dtype === "i32" ? indices! : indices!.convert("i32");
+  const index = asIndex(indices!);
   const batch = batchDims < 0 ? indices!.rank + batchDims : batchDims;
   if (batch === 0) return ir.take(x!, index, along!, places);
   // Axes of the batch are indexed by their own places; they come first, then the rest of x.
@@ -50,7 +48,7 @@ function gather({ x, indices }: Operands, { axis, batchDims }: GatherV2Attrs): T
 
 /** The columns of indices [S…, k], each a tensor of shape S. */
 function columns(indices: Tensor): Tensor[] {
-  const index = indices.dtype === "i32" ? indices : indices.convert("i32");
+  const index = asIndex(indices);
   return range(shapeOf(index).at(-1)!).map((i) => ir.take(index, i, -1));
 }
 
@@ -66,14 +64,9 @@ function scattered(
   updates: Tensor,
   mode: "add" | "set",
 ): Tensor | undefined {
-  const flat =
-    indices.rank < 2
-      ? ir.reshape(
-          indices,
-          [-1, 1].map((d) => (d < 0 ? (shapeOf(indices)[0] ?? 1) : d)),
-        )
-      : indices;
-  const list = columns(flat);
+  // Indices of a vector are one number each.
+  const pairs = indices.rank < 2 ? ir.reshape(indices, [shapeOf(indices)[0] ?? 1, 1]) : indices;
+  const list = columns(pairs);
   if (list.length === 0) return undefined;
   const wanted = [...shapeOf(list[0]!), ...shapeOf(onto).slice(list.length)];
   return ir.scatter(onto, ir.broadcastTo(updates, wanted), list, range(list.length), mode, places);
@@ -114,7 +107,7 @@ function searchSorted({ sortedSequence, values }: Operands, { side }: SearchSort
 /** Each row of x counted by itself; elements out of range are left out. */
 function bincount({ x, weights }: Operands, attrs: DenseBincountAttrs): Tensor | undefined {
   const { size, binaryOutput } = attrs;
-  const index = x!.dtype === "i32" ? x! : x!.convert("i32");
+  const index = asIndex(x!);
   if (x!.rank > 2) return undefined;
   const weighted = util.sizeFromShape(shapeOf(weights!)) > 0 && !binaryOutput;
   const shape = shapeOf(x!);

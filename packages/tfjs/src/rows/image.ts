@@ -6,6 +6,7 @@ import type { ResizeBilinearAttrs } from "@tensorflow/tfjs-core";
 import type { Tensor } from "kiln-ml/ir";
 import * as ir from "kiln-ml/ir";
 import type { Operands, Rows } from "../row.ts";
+import { asFloat } from "./operand.ts";
 
 /**
  * Old places for each step to a new one; with aligned corners the outer elements stay where they
@@ -50,7 +51,7 @@ function stretched(x: Tensor, axis: number, taps: Taps): Tensor {
 }
 
 function bilinear(images: Tensor, attrs: ResizeBilinearAttrs): Tensor {
-  const x = images.dtype === "f32" ? images : images.convert("f32");
+  const x = asFloat(images);
   const [height, width] = attrs.size;
   const [, h, w] = x.shape as number[];
   const wide = stretched(x, 2, tapsOf(w!, width, attrs));

@@ -5,7 +5,6 @@ import {
   backend_util,
   type CastAttrs,
   type ConcatAttrs,
-  type DataType,
   type DepthToSpaceAttrs,
   type ExpandDimsAttrs,
   type FillAttrs,
@@ -29,19 +28,13 @@ import {
 import type { Dtype, Tensor } from "kiln-ml/ir";
 import * as ir from "kiln-ml/ir";
 import type { Operands, Rows } from "../row.ts";
+import { dtypes } from "../value.ts";
+import { shapeOf } from "./operand.ts";
 import { axesOf } from "./reduce.ts";
-
-export const dtypeNames: Readonly<Partial<Record<DataType, Dtype>>> = {
-  float32: "f32",
-  int32: "i32",
-  bool: "bool",
-};
-
-const shapeOf = (x: Tensor): number[] => x.shape as number[];
 
 /** Towards zero, as integers are stored; NaN is 0. */
 function cast({ x }: Operands, { dtype }: CastAttrs): Tensor | undefined {
-  const to = dtypeNames[dtype];
+  const to = dtypes[dtype];
   return to && x!.convert(to);
 }
 
@@ -118,7 +111,7 @@ function mirrored({ x }: Operands, { paddings, mode }: MirrorPadAttrs): Tensor {
 }
 
 function fill(_: Operands, { shape, value, dtype }: FillAttrs): Tensor | undefined {
-  const to = dtypeNames[dtype ?? util.inferDtype(value)];
+  const to = dtypes[dtype ?? util.inferDtype(value)];
   return to && typeof value !== "string" ? ir.full(shape, value, to) : undefined;
 }
 
@@ -128,7 +121,7 @@ const held = (values: readonly number[], dtype: Dtype): Tensor =>
 
 function range(_: Operands, { start, stop, step, dtype }: RangeAttrs): Tensor | undefined {
   const values = steps(start, stop, step);
-  return values.length ? held(values, dtypeNames[dtype]!) : undefined;
+  return values.length ? held(values, dtypes[dtype]!) : undefined;
 }
 
 function steps(start: number, stop: number, step: number): number[] {
@@ -150,7 +143,7 @@ function linSpace(_: Operands, { start, stop, num }: LinSpaceAttrs): Tensor {
 
 function oneHot({ indices }: Operands, attrs: OneHotAttrs): Tensor {
   const { depth, onValue, offValue, dtype } = attrs;
-  const to = dtypeNames[dtype ?? "float32"]!;
+  const to = dtypes[dtype ?? "float32"]!;
   // By places and not by indices, of which negative ones would count from the end.
   const shape = [...shapeOf(indices!), depth];
   const places = ir.iota(shape, shape.length - 1, indices!.dtype === "f32" ? "f32" : "i32");

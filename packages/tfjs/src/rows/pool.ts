@@ -15,10 +15,9 @@ import {
   type Placement,
   placement2d,
   placement3d,
+  type Shape2,
+  type Shape3,
 } from "./convolution.ts";
-
-type Shape2 = [number, number, number, number];
-type Shape3 = [number, number, number, number, number];
 
 interface Frame extends Placement {
   readonly size: number[];

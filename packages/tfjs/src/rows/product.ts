@@ -8,7 +8,7 @@ import {
 import type { Tensor } from "kiln-ml/ir";
 import * as ir from "kiln-ml/ir";
 import type { Operands, Rows } from "../row.ts";
-import { elu, leakyRelu, prelu } from "./elementwise.ts";
+import { prelu } from "./elementwise.ts";
 
 interface Epilogue {
   readonly activation?: string;
@@ -30,11 +30,11 @@ export function withEpilogue(
     case "relu6":
       return ir.relu6(y);
     case "elu":
-      return elu(y);
+      return ir.elu(y);
     case "sigmoid":
       return ir.sigmoid(y);
     case "leakyrelu":
-      return leakyRelu(y, leakyreluAlpha);
+      return ir.leakyRelu(y, leakyreluAlpha);
     case "prelu":
       return prelu(y, weights!);
     default:

@@ -9,6 +9,7 @@ import {
 import type { Tensor } from "kiln-ml/ir";
 import * as ir from "kiln-ml/ir";
 import type { Operands, Rows } from "../row.ts";
+import { asBool, asFloat } from "./operand.ts";
 
 type Axes = number | readonly number[] | undefined;
 type Reduction = (x: Tensor, axes: number[], options: { keepDims: boolean }) => Tensor;
@@ -26,9 +27,6 @@ const over =
   (fn: Reduction) =>
   ({ x }: Operands, { axis, reductionIndices, keepDims = false }: ReductionAttrs): Tensor =>
     fn(x!, axesOf(x!, axis ?? reductionIndices), { keepDims });
-
-const asBool = (x: Tensor): Tensor => (x.dtype === "bool" ? x : x.convert("bool"));
-const asFloat = (x: Tensor): Tensor => (x.dtype === "f32" ? x : x.convert("f32"));
 
 /** The extreme of booleans is that of 0 and 1. */
 const extreme =

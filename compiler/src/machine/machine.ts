@@ -10,10 +10,8 @@ export interface Machine {
   readonly units: number;
   /** Registers of 32 bits that a unit has. */
   readonly registers: number;
-  /** What a kernel takes however little it does, and the bytes that memory moves meanwhile. */
-  readonly launch: { readonly seconds: number; readonly bytes: number };
-  /** Operations a second that a large product reaches, by the dtype of its operands. */
-  readonly flops: { readonly f32: number; readonly f16: number };
+  /** Bytes that memory moves while a kernel that does nothing takes its time. */
+  readonly launch: { readonly bytes: number };
   /** Lines of the tile of a large product: an element is brought once for so many results. */
   readonly tileLines: number;
 }

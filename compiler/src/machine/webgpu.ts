@@ -16,15 +16,13 @@ export const guaranteed = {
 
 /**
  * NVIDIA H200. Units and registers: its data sheet (2023-11). A launch: an empty kernel after
- * another, and a chain of elementwise ops meanwhile. Rates: products of 4096 in f32 and on matrix
- * units, docs/decisions/gpu-contraction.md (2026-11).
+ * another takes 7 µs, and a chain of elementwise ops meanwhile (2026-11).
  */
 export const card: Machine = {
   name: "NVIDIA H200",
   units: 132,
   registers: 65536,
-  launch: { seconds: 7e-6, bytes: 12e6 },
-  flops: { f32: 49e12, f16: 272e12 },
+  launch: { bytes: 12e6 },
   tileLines: 128,
 };
 

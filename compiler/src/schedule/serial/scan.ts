@@ -22,8 +22,11 @@ export function serialScan(context: LoweringContext): Moved {
   const [axis] = context.group.inner;
   const merged = apply(naive(naiveScan(context)), ["merge"]);
   const last = loopsOf(merged.body, context.group.outer).at(-1);
-  if (maxOfDim(axis!.extent) <= unrollLimit) return apply(merged, ["mark", axis!.name, "unrolled"]);
-  if (!last || !scansByColumn(context, last, axis!, last.body)) return merged;
-  const kept = keptIn(last.body, (a) => (a.widened ? doubled(a.dtype) : a.dtype));
-  return apply(merged, ...kept, ...inColumns(last, columnWidth, "serial"));
+  const columns = last && scansByColumn(context, last, axis!, last.body) ? last : undefined;
+  // Short lines need no array, but the same rounding as long ones: symbols have any extent.
+  const kept = columns
+    ? apply(merged, ...keptIn(columns.body, (a) => (a.widened ? doubled(a.dtype) : a.dtype)))
+    : merged;
+  if (maxOfDim(axis!.extent) <= unrollLimit) return apply(kept, ["mark", axis!.name, "unrolled"]);
+  return columns ? apply(kept, ...inColumns(columns, columnWidth, "serial")) : kept;
 }

@@ -31,7 +31,7 @@ import { nest } from "../lower/loops.ts";
 import { choose, mergeGuards } from "../lower/value.ts";
 import { changes } from "./accumulator-moves.ts";
 import { withoutUnused } from "./keep.ts";
-import { counterOf, freshLoop, refuse } from "./loop-moves.ts";
+import { counterOf, freshLoop, refuse, unfit } from "./loop-moves.ts";
 
 type Loop = Of<"loop">;
 type Let = Of<"let">;
@@ -186,7 +186,7 @@ class Window {
       if (changes(this.#scope, n)) refuse(`${this.#let.name} depends on ${plainName(n)}`);
     for (const memory of accessesIn(copy).keys())
       if (memory !== name && written.has(memory) && written.get(memory) !== "read")
-        refuse(`${plainName(memory)} is written there`);
+        unfit(`${plainName(memory)} is written there`);
     return mapStmts(copy, { dim: (d) => substitute(d, by) });
   }
 }

@@ -4,11 +4,10 @@
  * whoever serves the URL with code, as a page trusts its scripts; checks everything else.
  */
 import type { Artifact } from "./artifact.ts";
-import { decodeWithout, filesOf } from "./decode.ts";
+import { decodeArtifact, decodeWithout, filesOf } from "./decode.ts";
 import { ArtifactError, checkOptions, type OptionNames } from "./errors.ts";
 import { scriptName } from "./kernel-module.ts";
 import { maxManifestBytes, readManifest } from "./manifest.ts";
-import { unpackArtifact } from "./pack.ts";
 import { manifestName } from "./schema.ts";
 import { type TargetName, targets } from "./targets.ts";
 import { moduleFiles } from "./wasm-modules.ts";
@@ -46,7 +45,7 @@ export async function loadFromUrl(
   checkOptions("loadFromUrl", options, urlOptions);
   const base = resolve(url);
   if (base.pathname.endsWith(".kiln"))
-    return { artifact: unpackArtifact(await fetchBytes(base, Number.MAX_SAFE_INTEGER, options)) };
+    return { artifact: await unpacked(await fetchBytes(base, Number.MAX_SAFE_INTEGER, options)) };
   // A URL without the slash at its end names the folder all the same.
   if (!base.pathname.endsWith("/")) base.pathname += "/";
   const manifest = await fetchBytes(new URL(manifestName, base), maxManifestBytes, options);
@@ -67,6 +66,16 @@ export async function loadFromUrl(
   );
   if (!isScript(artifact.target)) return { artifact };
   return { artifact, kernels: await importKernels(new URL(scriptName, base)) };
+}
+
+/** The artifact in a packed file, whose reader most pages do without. */
+async function unpacked(bytes: Uint8Array): Promise<Artifact> {
+  const { readArchive } = await import("./archive.ts");
+  return decodeArtifact(
+    readArchive(bytes, (message) => {
+      throw new ArtifactError(message);
+    }),
+  );
 }
 
 const isScript = (target: TargetName): boolean => targets[target].kernels === "script";

@@ -63,6 +63,8 @@ export interface Calls {
   }[];
   /** Where each launch's calls say how many pieces they are cut into. */
   readonly pieces: readonly (readonly number[])[];
+  /** How many words after that the arguments begin. */
+  readonly argsAfterPieces: number;
   /** Where each launch's calls begin, and at the end where the last one's end. */
   readonly starts: readonly number[];
   readonly stackBytes: number;
@@ -249,6 +251,7 @@ export class WasmProgram implements Program {
       words: Int32Array.from(words),
       addresses,
       pieces,
+      argsAfterPieces: word.args - word.pieces,
       starts,
       stackBytes: Math.max(0, ...layout.launches.map((l) => l.stackBytes)),
       light: Math.max(sum("bytes"), sum("flops")) < lightBelow,

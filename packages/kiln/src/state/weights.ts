@@ -4,7 +4,7 @@
  */
 
 import type { Constant } from "@kiln-ml/artifact";
-import { fromPytorch, readTensors, type TorchOptions } from "@kiln-ml/formats";
+import type { TorchOptions } from "@kiln-ml/formats";
 import {
   checkOptions,
   checkRecord,
@@ -74,6 +74,7 @@ export const loadWeights = (
     checkOptions("loadWeights", options, loadWeightsOptions);
     const { names: given, strict: _s, remap: _r, convert: _c, ...reading } = options;
     checkFile(file);
+    const { fromPytorch, readTensors } = await import("@kiln-ml/formats/read");
     const { format, tensors } =
       file instanceof Uint8Array || file instanceof ArrayBuffer
         ? readTensors(file, reading)

@@ -8,9 +8,10 @@ import { type KernelTiming, type Program, type RunOptions, reopen } from "../dev
 import type { Buffer } from "../heap.ts";
 import { bufferAt, type Frame, type Launch, type Layout, type Place } from "../layout.ts";
 import type { LinearBuffer } from "./linear-memory.ts";
-import { KernelTrap, noPart, type Stacks, word } from "./wasm-calls.ts";
+import { KernelTrap, type Stacks } from "./wasm-calls.ts";
 import type { Executor, Solo } from "./wasm-executor.ts";
 import type { runFlow as RunFlow } from "./wasm-flow.ts";
+import { argsAt, noPart, partsAt, piecesAt } from "./wasm-words.ts";
 
 /**
  * Threads take the parts of a call as they come free: one on a slow or busy processor holds up the
@@ -222,7 +223,7 @@ export class WasmProgram implements Program {
       const young = this.#launched[kernel]! < youngLaunches;
       this.#launched[kernel]! += 1;
       for (const at of pieces[i]!) {
-        const shared = words[at - word.pieces + word.parts]! > 1;
+        const shared = words[at - piecesAt + partsAt]! > 1;
         words[at] = young ? youngPieces / (shared ? partsPerThread : 1) : 1;
       }
     });
@@ -239,9 +240,9 @@ export class WasmProgram implements Program {
         const at = words.length;
         this.#pushCall(words, launch, phase, units);
         launch.args.forEach((place, i) => {
-          addresses.push({ at: at + word.args + i, place, start: launch.starts?.[i] ?? 0 });
+          addresses.push({ at: at + argsAt + i, place, start: launch.starts?.[i] ?? 0 });
         });
-        return at + word.pieces;
+        return at + piecesAt;
       });
       starts.push(words.length);
       return own;
@@ -251,7 +252,7 @@ export class WasmProgram implements Program {
       words: Int32Array.from(words),
       addresses,
       pieces,
-      argsAfterPieces: word.args - word.pieces,
+      argsAfterPieces: argsAt - piecesAt,
       starts,
       stackBytes: Math.max(0, ...layout.launches.map((l) => l.stackBytes)),
       light: Math.max(sum("bytes"), sum("flops")) < lightBelow,

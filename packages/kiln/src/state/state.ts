@@ -3,7 +3,7 @@
  * and what was not; strict loading changes nothing unless everything fits. Files are `node.ts`'s.
  */
 import { type Constant, readSafetensors, writeSafetensors } from "@kiln-ml/artifact";
-import type { RenameRule } from "@kiln-ml/formats";
+import { type RenameRule, remapTensors } from "@kiln-ml/formats";
 import {
   bytesOf,
   checkOptions,
@@ -141,9 +141,7 @@ export async function putTensors(
   { strict = true, remap = [], convert = false }: LoadStateOptions,
   asked: (t: Tensor) => boolean = () => true,
 ): Promise<StateReport> {
-  const named = remap.length
-    ? (await import("@kiln-ml/formats/read")).remapTensors(tensors, remap)
-    : tensors;
+  const named = remap.length ? remapTensors(tensors, remap) : tensors;
   const state = stateOf(source);
   const all = compare(state, named, convert);
   const report = { ...all, missing: all.missing.filter((name) => asked(state.get(name)!)) };

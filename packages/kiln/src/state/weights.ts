@@ -4,7 +4,7 @@
  */
 
 import type { Constant } from "@kiln-ml/artifact";
-import type { TorchOptions } from "@kiln-ml/formats";
+import { fromPytorch, readTensors, type TorchOptions } from "@kiln-ml/formats";
 import {
   checkOptions,
   checkRecord,
@@ -74,7 +74,6 @@ export const loadWeights = (
     checkOptions("loadWeights", options, loadWeightsOptions);
     const { names: given, strict: _s, remap: _r, convert: _c, ...reading } = options;
     checkFile(file);
-    const { fromPytorch, readTensors } = await import("@kiln-ml/formats/read");
     const { format, tensors } =
       file instanceof Uint8Array || file instanceof ArrayBuffer
         ? readTensors(file, reading)

@@ -1,7 +1,7 @@
 /**
- * A whole process that trains without a compiler: reads the step of `mlp.ts` from a packed artifact,
- * runs it once on one thread, and prints the loss and the peak of its memory. `cold.ts` writes the
- * artifact, bundles this for the target and times it from outside.
+ * A whole process that trains without a compiler: reads the step of `mlp.ts` from a packed
+ * artifact, runs it once on one thread, and prints the loss and the peak of its memory. `cold.ts`
+ * writes the artifact, bundles this for the target and times it from outside.
  */
 import { readFileSync } from "node:fs";
 import { unpackArtifact } from "@kiln-ml/artifact";

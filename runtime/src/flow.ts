@@ -1,8 +1,9 @@
 /**
  * The order in which the launches of a run come, where it is not one after the other: the flow of a
  * plan as a list of instructions, and a walk through them that asks for each flag it comes to. A
- * device does what the walk says, and may wait in between. Loaded for plans that have a flow. Imports
- * nothing: what the loader has already is given, or bundlers would cut it out as one more chunk.
+ * device does what the walk says, and may wait in between. Loaded for plans that have a flow.
+ * Imports nothing: what the loader has already is given, or bundlers would cut it out as one more
+ * chunk.
  */
 import type {
   ArtifactError,

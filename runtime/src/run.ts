@@ -1,6 +1,6 @@
 /**
- * What runs an artifact on a device, and what runs give, without any device. Each target's own entry
- * is this and the device of the target: one file in a bundle.
+ * What runs an artifact on a device, and what runs give, without any device. Each target's own
+ * entry is this and the device of the target: one file in a bundle.
  */
 export type {
   AdapterInfo,

@@ -1,6 +1,6 @@
 /**
- * What a page downloads stays small: the loader is runtime and artifact package alone, and a page that compiles gets
- * no reference evaluator, text form, layers or optimizers that it does not name.
+ * What a page downloads stays small: the loader is runtime and artifact package alone, and a page
+ * that compiles gets no reference evaluator, text form, layers or optimizers that it does not name.
  */
 import { test } from "uvu";
 import * as assert from "uvu/assert";

@@ -1,7 +1,7 @@
 /**
- * The archive of the one-file form, as bytes: headers, directory, and the reader, which accepts only
- * what `packFiles` writes. Imports nothing and is given how to fail: a page that fetches folders
- * loads it only for a packed file, and no bundler has to make a chunk of what both share.
+ * The archive of the one-file form, as bytes: headers, directory, and the reader, which accepts
+ * only what `packFiles` writes. Imports nothing and is given how to fail: a page that fetches
+ * folders loads it only for a packed file, and no bundler has to make a chunk of what both share.
  */
 
 export interface Member {
@@ -25,7 +25,10 @@ function fields(...pairs: readonly (readonly [number, number])[]): number[] {
   );
 }
 
-/** What the local and the central header share: version, flags, store, 1 January 1980, crc, sizes, name length. */
+/**
+ * What the local and the central header share: version, flags, store, 1 January 1980, crc, sizes,
+ * name length.
+ */
 const shared = (m: Member, extra: number): number[] =>
   // biome-ignore format: one field a pair
   fields([2, 10], [2, 0], [2, 0], [2, 0], [2, 33], [4, m.crc], [4, m.size], [4, m.size], [2, m.name.length], [2, extra]);
@@ -59,7 +62,10 @@ export function directory(members: readonly Member[], start: number): number[] {
   return [...rows, ...end, ...fields([4, rows.length], [4, start], [2, 0])];
 }
 
-/** The files of an archive, as views. Calls `refuse` with a message that names the offset unless packFiles made it. */
+/**
+ * The files of an archive, as views. Calls `refuse` with a message that names the offset unless
+ * packFiles made it.
+ */
 export function readArchive(
   bytes: Uint8Array,
   refuse: (message: string) => never,

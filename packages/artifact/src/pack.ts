@@ -1,7 +1,8 @@
 /**
- * The one-file form: the files of the folder form in a zip archive without compression, so that any unzip opens it.
- * The reader accepts only the archives this writer makes, byte for byte, apart from the contents; an archive made or
- * repacked by another tool is refused. No zip64: beyond 4 GiB use the folder form.
+ * The one-file form: the files of the folder form in a zip archive without compression, so that any
+ * unzip opens it. The reader accepts only the archives this writer makes, byte for byte, apart from
+ * the contents; an archive made or repacked by another tool is refused. No zip64: beyond 4 GiB use
+ * the folder form.
  */
 import { directory, isName, localHeader, type Member, maxMembers, readArchive } from "./archive.ts";
 import type { Artifact } from "./artifact.ts";
@@ -10,13 +11,18 @@ import { decodeArtifact } from "./decode.ts";
 import { encodeArtifact } from "./encode.ts";
 import { ArtifactError } from "./errors.ts";
 
-/** One file in one archive of `encodeArtifact(a)`. Throws ArtifactError as it does, or beyond 4 GiB. */
+/**
+ * One file in one archive of `encodeArtifact(a)`. Throws ArtifactError as it does, or beyond 4 GiB.
+ */
 export const packArtifact = (a: Artifact): Uint8Array => packFiles(encodeArtifact(a));
 
 /** The artifact in an archive made by packArtifact. Throws ArtifactError. */
 export const unpackArtifact = (bytes: Uint8Array): Artifact => decodeArtifact(unpackFiles(bytes));
 
-/** The archive of `files`, in their order. Throws ArtifactError for a name with more than one folder, or beyond 4 GiB. */
+/**
+ * The archive of `files`, in their order. Throws ArtifactError for a name with more than one
+ * folder, or beyond 4 GiB.
+ */
 export function packFiles(files: ReadonlyMap<string, Uint8Array>): Uint8Array {
   const members: Member[] = [];
   const parts: ArrayLike<number>[] = [];
@@ -45,7 +51,10 @@ export function packFiles(files: ReadonlyMap<string, Uint8Array>): Uint8Array {
   return bytes;
 }
 
-/** The files of an archive, as views. Throws ArtifactError, naming the offset, unless packFiles made it. */
+/**
+ * The files of an archive, as views. Throws ArtifactError, naming the offset, unless packFiles made
+ * it.
+ */
 export const unpackFiles = (bytes: Uint8Array): Map<string, Uint8Array> =>
   readArchive(bytes, (message) => {
     throw new ArtifactError(message);

@@ -1,7 +1,7 @@
 /**
- * Executors of several threads: the calling thread with workers, or, in a page, whose own thread may
- * not sleep, a worker that leads the others. Loaded only where there are threads, and given what the
- * device has loaded already, or bundlers would cut that out as one more chunk.
+ * Executors of several threads: the calling thread with workers, or, in a page, whose own thread
+ * may not sleep, a worker that leads the others. Loaded only where there are threads, and given
+ * what the device has loaded already, or bundlers would cut that out as one more chunk.
  */
 import type { doPart, Entry, KernelTrap, recordWords } from "./wasm-calls.ts";
 import type { Executor, instantiate, Run, runHere } from "./wasm-executor.ts";

@@ -4,17 +4,20 @@
  * so that no loader of the repository is measured.
  */
 import { spawn } from "node:child_process";
-import { mkdtempSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { packArtifact, type TargetName } from "@kiln-ml/artifact";
 import { build } from "esbuild";
 import { buildDefine } from "../packages/tools/src/build-hash.ts";
+import { batchTypes, mlpStep } from "./cold/mlp.ts";
 import { relaxedFlag } from "./cpu/columns.ts";
 import { timingOf } from "./measure.ts";
 import { bounded, type Row } from "./row.ts";
 
 const processes = 5;
-const stepGoalMs = 250;
+const stepGoalMs = 200;
+const artifactGoalMs = 80;
 const compileGoalMs = 300;
 const folder = resolve("node_modules/.cache/kiln-bench/cold");
 
@@ -138,6 +141,22 @@ async function stepRows(target: string, threads: number): Promise<Row[]> {
   return rows;
 }
 
+/** The same step from a file, by the runtime alone. */
+async function artifactRows(target: string): Promise<Row[]> {
+  const file = join(folder, `mlp-${target}.kiln`);
+  const artifact = await mlpStep(target as TargetName).artifact({ inputs: batchTypes });
+  mkdirSync(folder, { recursive: true });
+  writeFileSync(file, packArtifact(artifact));
+  return measured(
+    { case: "mlp step from an artifact, 1 thread", target },
+    ["artifact", file],
+    [
+      ["process to first loss", "ms", ({ elapsedMs }) => elapsedMs, artifactGoalMs],
+      ["peak memory", "MiB", peakMib],
+    ],
+  );
+}
+
 const compileRows = (target: string): Promise<Row[]> =>
   measured(
     { case: "50-layer mlp step", target },
@@ -158,6 +177,7 @@ export async function coldRows(
   if (selected("mlp step"))
     for (const count of target === "wasm" ? threads : [1])
       rows.push(...(await stepRows(target, count)));
+  if (selected("artifact") && target !== "webgpu") rows.push(...(await artifactRows(target)));
   if (selected("compile")) rows.push(...(await compileRows(target)));
   return rows;
 }

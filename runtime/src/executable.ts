@@ -6,7 +6,7 @@ import { type Artifact, DeviceError, GraphError } from "@kiln-ml/artifact";
 import { Arena } from "./arena.ts";
 import type { Device, KernelTiming, Program, RunOptions } from "./device.ts";
 import { DeviceArray } from "./device-array.ts";
-import type { flowCode } from "./flow.ts";
+import type { Flows } from "./flow.ts";
 import type { Buffer } from "./heap.ts";
 import { type TypedArray, toStorage } from "./host-array.ts";
 import { type Dims, type Frame, type Layout, layOut } from "./layout.ts";
@@ -47,7 +47,7 @@ export class Executable {
   readonly states: readonly DeviceArray[];
   readonly #program: Program;
   readonly #constants: readonly DeviceArray[];
-  readonly #codeOf: typeof flowCode | undefined;
+  readonly #codeOf: Flows["code"] | undefined;
   readonly #layouts = new Map<string, Layout>();
   readonly #names: Names;
   /** Of the last call whose inputs fitted. */
@@ -60,7 +60,7 @@ export class Executable {
     program: Program,
     states: readonly DeviceArray[],
     constants: readonly DeviceArray[],
-    codeOf?: typeof flowCode,
+    codeOf?: Flows["code"],
   ) {
     this.artifact = artifact;
     this.device = device;

@@ -2,18 +2,47 @@
  * The order in which the launches of a run come, where it is not one after the other: the flow of a
  * plan as a list of instructions, and a walk through them that asks for each flag it comes to. A
  * device does what the walk says, and may wait in between. Loaded for plans that have a flow.
+ * Imports nothing: what the loader has already is given, or bundlers would cut it out as one more
+ * chunk.
  */
-import {
+import type {
   ArtifactError,
-  type Extent,
   evaluateSize,
-  type Flow,
+  Flow,
   GraphError,
-  type Plan,
+  Plan,
   partsOf,
 } from "@kiln-ml/artifact";
 import type { RunOptions } from "./device.ts";
-import { nextTask } from "./devices/pressure.ts";
+import type { nextTask } from "./devices/pressure.ts";
+
+/** What the loader has, by the same names. */
+export interface Given {
+  readonly ArtifactError: typeof ArtifactError;
+  readonly GraphError: typeof GraphError;
+  readonly evaluateSize: typeof evaluateSize;
+  readonly partsOf: typeof partsOf;
+  readonly nextTask: typeof nextTask;
+}
+
+/** The two things that a loader and an executable ask of a flow. */
+export interface Flows {
+  /**
+   * Throws ArtifactError where a flow names a step that there is not, or a place that `check`
+   * refuses.
+   */
+  check(flow: readonly Flow[], steps: number, check: (where: string, place: Place) => void): void;
+  /**
+   * The instructions of a flow for the values of the dims. Throws ArtifactError for trips that are
+   * no number of them.
+   */
+  code(flow: readonly Flow[], dims: Readonly<Record<string, number>>): FlowCode;
+}
+
+export const flowsWith = (given: Given): Flows => ({
+  check: (flow, steps, check) => checkFlow(given, flow, steps, check),
+  code: (flow, dims) => flowCode(given, flow, dims),
+});
 
 type Place = Plan["steps"][number]["args"][number];
 
@@ -28,11 +57,8 @@ type Instruction =
   | { readonly do: "repeat"; readonly loop: number; readonly to: number }
   | { readonly do: "go"; readonly to: number };
 
-/**
- * Throws ArtifactError where a flow names a step that there is not, or a place that `check`
- * refuses.
- */
-export function checkFlow(
+function checkFlow(
+  given: Given,
   flow: readonly Flow[],
   steps: number,
   check: (where: string, place: Place) => void,
@@ -40,12 +66,12 @@ export function checkFlow(
   for (const f of flow) {
     if (typeof f === "number") {
       if (!(f >= 0 && f < steps))
-        throw new ArtifactError(`load: the flow names step ${f} of ${steps}`);
+        throw new given.ArtifactError(`load: the flow names step ${f} of ${steps}`);
       continue;
     }
     if ("if" in f) check("a branch", f.if);
     if ("while" in f) check("a loop", f.while.flag);
-    for (const part of partsOf(f)) checkFlow(part, steps, check);
+    for (const part of given.partsOf(f)) checkFlow(given, part, steps, check);
   }
 }
 
@@ -58,11 +84,11 @@ export interface FlowCode {
   readonly times: readonly number[];
 }
 
-/**
- * The instructions of a flow for the values of the dims. Throws ArtifactError for trips that are no
- * number of them.
- */
-export function flowCode(flow: readonly Flow[], dims: Readonly<Record<string, number>>): FlowCode {
+function flowCode(
+  given: Given,
+  flow: readonly Flow[],
+  dims: Readonly<Record<string, number>>,
+): FlowCode {
   const code: Instruction[] = [];
   const counters: ReadonlyMap<string, number>[] = [];
   const times: number[] = [];
@@ -84,7 +110,7 @@ export function flowCode(flow: readonly Flow[], dims: Readonly<Record<string, nu
       list(f.else, around);
       code[end] = { do: "go", to: code.length };
     } else if ("loop" in f) {
-      const trips = tripsOf(f.loop.trips, dims);
+      const trips = given.evaluateSize(f.loop.trips, dims);
       repeated(trips, (loop) => {
         const inside = new Map(around.counters).set(f.loop.dim, loop);
         list(f.body, { counters: inside, times: around.times * trips });
@@ -112,11 +138,8 @@ export function flowCode(flow: readonly Flow[], dims: Readonly<Record<string, nu
     if (test >= 0) code[test] = { do: "test", flag: flag!, to: code.length };
   };
   list(flow, { counters: new Map(), times: 1 });
-  return { walk: (limits) => new Walk(code, loops, limits), counters, times };
+  return { walk: (limits) => new Walk(given, code, loops, limits), counters, times };
 }
-
-const tripsOf = (trips: Extent, dims: Readonly<Record<string, number>>): number =>
-  evaluateSize(trips, dims);
 
 /**
  * What a device is to do next: a launch by its number, or to say what a flag is; null if nothing
@@ -135,6 +158,7 @@ const fruitless = 1024;
 export class Walk {
   /** The trips so far of each loop. */
   readonly counts: number[];
+  readonly #given: Given;
   readonly #code: readonly Instruction[];
   readonly #limits: RunOptions;
   /** Of all loops. */
@@ -143,7 +167,8 @@ export class Walk {
   #asked = -1;
   #since = Date.now();
 
-  constructor(code: readonly Instruction[], loops: number, limits: RunOptions = {}) {
+  constructor(given: Given, code: readonly Instruction[], loops: number, limits: RunOptions = {}) {
+    this.#given = given;
     this.#code = code;
     this.#limits = limits;
     this.counts = new Array<number>(loops).fill(0);
@@ -176,7 +201,7 @@ export class Walk {
   }
 
   answer(flag: boolean): void {
-    if (this.#asked < 0) throw new ArtifactError("run: no flag was asked for");
+    if (this.#asked < 0) throw new this.#given.ArtifactError("run: no flag was asked for");
     if (!flag) this.#at = this.#asked;
     this.#asked = -1;
   }
@@ -190,7 +215,7 @@ export class Walk {
 
   /** Lets others have their turn. Rejects with the signal's reason if the run is to end. */
   async pause(): Promise<void> {
-    await nextTask();
+    await this.#given.nextTask();
     this.#since = Date.now();
     this.check();
   }
@@ -204,7 +229,7 @@ export class Walk {
     const { maxTrips = Infinity } = this.#limits;
     this.#trips += 1;
     if (this.#trips > maxTrips)
-      throw new GraphError(
+      throw new this.#given.GraphError(
         `run: the loops make more trips than maxTrips, which is ${maxTrips}\n  pass a larger maxTrips, or bound the loop itself: whileLoop(…, { maxTrips })`,
       );
   }

@@ -10,7 +10,7 @@ import {
   ShapeError,
   storageBytes,
 } from "@kiln-ml/artifact";
-import type { FlowCode, flowCode } from "./flow.ts";
+import type { FlowCode, Flows } from "./flow.ts";
 import type { Buffer } from "./heap.ts";
 
 export type Place = Plan["steps"][number]["args"][number];
@@ -62,7 +62,7 @@ export function layOut(
   artifact: Artifact,
   dims: Dims,
   key: string,
-  codeOf?: typeof flowCode,
+  codeOf?: Flows["code"],
 ): Layout {
   const value = (e: Extent) => evaluateExtent(e, dims);
   // What runs over an extent that came out negative has nothing to do.

@@ -10,13 +10,17 @@ import {
   checkOptions,
   DeviceError,
   DtypeError,
+  evaluateSize,
+  GraphError,
   type OptionNames,
+  partsOf,
   ShapeError,
 } from "@kiln-ml/artifact";
 import type { Device, KernelModule, Program } from "./device.ts";
 import type { DeviceArray } from "./device-array.ts";
+import { nextTask } from "./devices/pressure.ts";
 import { Executable } from "./executable.ts";
-import type { checkFlow as CheckFlow, flowCode as FlowCode } from "./flow.ts";
+import type { Flows } from "./flow.ts";
 import type { Place } from "./layout.ts";
 import { uploadConstant } from "./states.ts";
 
@@ -42,6 +46,8 @@ export interface LoadOptions {
 
 const loadOptions: OptionNames<LoadOptions> = { states: 1, kernels: 1, module: 1, scripts: 1 };
 
+const given = { ArtifactError, GraphError, evaluateSize, partsOf, nextTask };
+
 /**
  * Makes an artifact ready to run on a device.
  *
@@ -56,11 +62,11 @@ export async function load(
 ): Promise<Executable> {
   const { states = [] } = checkLoad(artifact, device, options);
   // Few plans have a flow.
-  const flow = artifact.plan.flow && (await import("./flow.ts"));
-  checkPlan(artifact, flow?.checkFlow);
+  const flow = artifact.plan.flow && (await import("./flow.ts")).flowsWith(given);
+  checkPlan(artifact, flow?.check);
   checkStates(artifact, device, states);
   const program = await device.driver.load(artifact, options.kernels, options.module);
-  return executableOf(artifact, device, program, states, flow?.flowCode);
+  return executableOf(artifact, device, program, states, flow?.code);
 }
 
 /**
@@ -103,7 +109,7 @@ function executableOf(
   device: Device,
   program: Program,
   states: readonly DeviceArray[],
-  flow?: typeof FlowCode,
+  flow?: Flows["code"],
 ): Executable {
   device.check("load");
   const constants = artifact.constants.map((c, i) => uploadConstant(device, c, `constant ${i}`));
@@ -140,7 +146,7 @@ function checkDevice(artifact: Artifact, device: Device): void {
 
 function checkPlan(
   { plan, kernels, signature, constants }: Artifact,
-  checkFlow?: typeof CheckFlow,
+  checkFlow?: Flows["check"],
 ): void {
   const sizes: Record<Place["in"], number> = {
     slot: plan.slots.length,

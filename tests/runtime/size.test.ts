@@ -1,6 +1,6 @@
 /**
- * What a page downloads stays small: the loader is runtime and artifact package alone, and a page that compiles gets
- * no reference evaluator, text form, layers or optimizers that it does not name.
+ * What a page downloads stays small: the loader is runtime and artifact package alone, and a page
+ * that compiles gets no reference evaluator, text form, layers or optimizers that it does not name.
  */
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -22,7 +22,7 @@ test("the whole loader is at most 21.9 kB of gzip and carries no compiler or IR"
   within("runtime loader", size);
 });
 
-test("the loader with the wasm device is at most 26.3 kB of gzip, and without it carries none of it", async () => {
+test("the loader with the wasm device is at most 26.4 kB of gzip, and without it carries none of it", async () => {
   within("runtime loader with wasm", await sizeOf("runtime loader with wasm"));
   const { files } = await sizeOf("runtime loader");
   assert.equal(
@@ -30,6 +30,25 @@ test("the loader with the wasm device is at most 26.3 kB of gzip, and without it
     files.filter((file) => /^runtime\/.*(wasm(?!-threads)|linear)/.test(file)),
     [],
   );
+});
+
+test("the runtime of one target is one file with nothing of the others: 18, 21 and 24 kB of gzip", async () => {
+  const others = {
+    js: /wasm|linear-memory|gpu|encode|staging/,
+    wasm: /devices\/cpu|gpu|encode|staging/,
+    webgpu: /devices\/cpu|wasm(?!-modules)|linear-memory/,
+  };
+  for (const target of ["js", "wasm", "webgpu"] as const) {
+    const page = `artifact runtime, ${target}` as const;
+    const size = await sizeOf(page);
+    assert.equal(
+      size.files.filter((f) => f.startsWith("runtime/") && others[target].test(f)),
+      [],
+      page,
+    );
+    assert.is(size.chunks, 1, page);
+    within(page, size);
+  }
 });
 
 test("a page that fetches an artifact and runs it on wasm carries no other device and no writer", async () => {

@@ -1,31 +1,38 @@
 /**
- * Fetches an artifact that lies as a folder (or one packed file) behind a URL, for pages. The kernels of the js target
- * come through `import()` as well, so that a page whose policy forbids functions made from text can run them. Trusts
- * whoever serves the URL with code, as a page trusts its scripts; checks everything else.
+ * Fetches an artifact that lies as a folder (or one packed file) behind a URL, for pages. The
+ * kernels of the js target come through `import()` as well, so that a page whose policy forbids
+ * functions made from text can run them. Trusts whoever serves the URL with code, as a page trusts
+ * its scripts; checks everything else.
  */
 import type { Artifact } from "./artifact.ts";
-import { decodeWithout, filesOf } from "./decode.ts";
+import { decodeArtifact, decodeWithout, filesOf } from "./decode.ts";
 import { ArtifactError, checkOptions, type OptionNames } from "./errors.ts";
 import { scriptName } from "./kernel-module.ts";
 import { maxManifestBytes, readManifest } from "./manifest.ts";
-import { unpackArtifact } from "./pack.ts";
 import { manifestName } from "./schema.ts";
 import { type TargetName, targets } from "./targets.ts";
 import { moduleFiles } from "./wasm-modules.ts";
 
 export interface LoadedArtifact {
   readonly artifact: Artifact;
-  /** What `kernels.js` exports, for the option `kernels` of the runtime's `load`; absent for other targets. */
+  /**
+   * What `kernels.js` exports, for the option `kernels` of the runtime's `load`; absent for other
+   * targets.
+   */
   readonly kernels?: Readonly<Record<string, unknown>>;
 }
 
 export interface UrlOptions {
   /**
-   * Fetches one module of a wasm artifact instead of both: the one with relaxed SIMD instructions, or the one without.
-   * The device says which it runs: `device.features.has("relaxed-simd")`. The artifact cannot be written again then.
+   * Fetches one module of a wasm artifact instead of both: the one with relaxed SIMD instructions,
+   * or the one without. The device says which it runs: `device.features.has("relaxed-simd")`. The
+   * artifact cannot be written again then.
    */
   readonly relaxed?: boolean;
-  /** false refuses an artifact with kernels in JavaScript before they are imported: for URLs that are not trusted with code. */
+  /**
+   * false refuses an artifact with kernels in JavaScript before they are imported: for URLs that
+   * are not trusted with code.
+   */
   readonly scripts?: boolean;
   /** In place of the global one: to count bytes, keep copies, or end it by a signal. */
   readonly fetch?: (url: URL) => Promise<Response>;
@@ -34,10 +41,11 @@ export interface UrlOptions {
 const urlOptions: OptionNames<UrlOptions> = { relaxed: 1, scripts: 1, fetch: 1 };
 
 /**
- * The artifact behind `url`: a folder that holds `manifest.json`, or a file that ends in `.kiln`, whose kernels are not
- * imported. A relative URL is seen from the page.
+ * The artifact behind `url`: a folder that holds `manifest.json`, or a file that ends in `.kiln`,
+ * whose kernels are not imported. A relative URL is seen from the page.
  *
- * Throws ArtifactError if a file is not to be had, is longer or shorter than the manifest says, or is damaged.
+ * Throws ArtifactError if a file is not to be had, is longer or shorter than the manifest says, or
+ * is damaged.
  */
 export async function loadFromUrl(
   url: string | URL,
@@ -46,7 +54,7 @@ export async function loadFromUrl(
   checkOptions("loadFromUrl", options, urlOptions);
   const base = resolve(url);
   if (base.pathname.endsWith(".kiln"))
-    return { artifact: unpackArtifact(await fetchBytes(base, Number.MAX_SAFE_INTEGER, options)) };
+    return { artifact: await unpacked(await fetchBytes(base, Number.MAX_SAFE_INTEGER, options)) };
   // A URL without the slash at its end names the folder all the same.
   if (!base.pathname.endsWith("/")) base.pathname += "/";
   const manifest = await fetchBytes(new URL(manifestName, base), maxManifestBytes, options);
@@ -67,6 +75,16 @@ export async function loadFromUrl(
   );
   if (!isScript(artifact.target)) return { artifact };
   return { artifact, kernels: await importKernels(new URL(scriptName, base)) };
+}
+
+/** The artifact in a packed file, whose reader most pages do without. */
+async function unpacked(bytes: Uint8Array): Promise<Artifact> {
+  const { readArchive } = await import("./archive.ts");
+  return decodeArtifact(
+    readArchive(bytes, (message) => {
+      throw new ArtifactError(message);
+    }),
+  );
 }
 
 const isScript = (target: TargetName): boolean => targets[target].kernels === "script";

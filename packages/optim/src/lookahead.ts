@@ -15,14 +15,13 @@ import {
   Stateful,
   select,
   type Tensor,
-  tensor,
+  zerosLeaf,
 } from "@kiln-ml/ir";
 import { checkRange } from "./check.ts";
 import { type ApplyOptions, Optimizer } from "./optimizer.ts";
 import { polyak } from "./polyak.ts";
 
-const counter = (name: string): Tensor =>
-  param(tensor(new Float32Array(1), { dtype: "f32", shape: [] }), { name, trainable: false });
+const counter = (name: string): Tensor => param(zerosLeaf("f32", []), { name, trainable: false });
 
 function checkCount(op: string, what: string, value: number, least: number): void {
   if (!(Number.isSafeInteger(value) && value >= least))
@@ -111,10 +110,9 @@ export class Lookahead extends Stateful {
 
   #slowOf(p: Tensor, place: number): Tensor {
     const shape = p.shape as number[];
-    const zeros = new Float32Array(shape.reduce((a, b) => a * b, 1));
     const name = `${this.#name}.${place}.${String(p.attrs.name)}`;
     const dtype = promote(p.dtype, "f32");
-    return param(tensor(zeros, { dtype, shape }), { name, trainable: false });
+    return param(zerosLeaf(dtype, shape), { name, trainable: false });
   }
 
   #around(step: () => void, when?: Tensor): void {

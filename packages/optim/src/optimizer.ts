@@ -28,8 +28,8 @@ import {
   sliceAxis,
   stack,
   type Tensor,
-  tensor,
   trace,
+  zerosLeaf,
   zerosLike,
 } from "@kiln-ml/ir";
 import { checkPositive } from "./check.ts";
@@ -337,9 +337,7 @@ export abstract class Optimizer extends Stateful {
     const found = this.#state.get(name);
     if (found) return found;
     const dtype = like ? promote(like.dtype, "f32") : "f32";
-    const size = shape.reduce((a, b) => a * b, 1);
-    const zeros = tensor(new Float32Array(size), { dtype, shape });
-    const made = param(zeros, { name, trainable: false });
+    const made = param(zerosLeaf(dtype, shape), { name, trainable: false });
     this.#state.set(name, made);
     return made;
   }

@@ -4,21 +4,13 @@
  * code is in wasm-worker.ts.
  */
 
+import { argcAt, argsAt, entryAt, partsAt, piecesAt, unitsAt } from "./wasm-words.ts";
+
 /** A kernel's function: addresses, dims, from, to, stack. */
 export type Entry = (...args: number[]) => void;
 
-/**
- * Words of a record: how many arguments, which function, then the three numbers of `partOf`, then
- * the arguments.
- */
-export const word = { argc: 0, entry: 1, units: 2, pieces: 3, parts: 4, args: 5 } as const;
-
-/**
- * Bits of the control block's `claim` for the part. All of them set: the call is over, or not
- * ready.
- */
-export const partBits = 8;
-export const noPart = 2 ** partBits - 1;
+/** The length of the record at `at`. */
+export const recordWords = (words: Int32Array, at: number): number => argsAt + words[at + argcAt]!;
 
 /** Where the threads' private memory lies: thread t's at `from + t * strideBytes`. */
 export interface Stacks {
@@ -48,15 +40,15 @@ export function doPart(
   part: number,
   stack: number,
 ): void {
-  const entry = words[at + word.entry]!;
-  const units = words[at + word.units]!;
-  const parts = words[at + word.parts]!;
+  const entry = words[at + entryAt]!;
+  const units = words[at + unitsAt]!;
+  const parts = words[at + partsAt]!;
   const from = Math.floor((units * part) / parts);
   const length = Math.floor((units * (part + 1)) / parts) - from;
-  const pieces = Math.min(words[at + word.pieces]!, length);
+  const pieces = Math.min(words[at + piecesAt]!, length);
   // A plain array: engines spread those several times faster than typed ones.
   const args: number[] = [];
-  for (let i = 0; i < words[at + word.argc]!; i++) args.push(words[at + word.args + i]!);
+  for (let i = 0; i < words[at + argcAt]!; i++) args.push(words[at + argsAt + i]!);
   const call = entries[entry]!;
   try {
     for (let i = 0; i < pieces; i++) {

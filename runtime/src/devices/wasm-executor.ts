@@ -2,7 +2,8 @@
  * Who runs the calls of a wasm device, and the least of them: the calling thread alone. Checks
  * nothing; a trap comes back as KernelTrap.
  */
-import { doPart, type Entry, type Stacks, word } from "./wasm-calls.ts";
+import { doPart, type Entry, recordWords, type Stacks } from "./wasm-calls.ts";
+import { partsAt } from "./wasm-words.ts";
 
 export interface Run {
   readonly program: number;
@@ -41,14 +42,11 @@ const importsFor = (memory: WebAssembly.Memory): WebAssembly.Imports => ({
 const entriesOf = ({ exports }: WebAssembly.Instance, names: readonly string[]): Entry[] =>
   names.map((name) => exports[name] as Entry);
 
-export const recordWords = (words: Int32Array, at: number): number =>
-  word.args + words[at + word.argc]!;
-
 /** All parts of all calls on this thread. */
 export function runHere(entries: readonly Entry[], { words, stacks, times }: Run): void {
   for (let at = 0; at < words.length; at += recordWords(words, at)) {
     const start = times ? performance.now() : 0;
-    for (let part = 0; part < words[at + word.parts]!; part++)
+    for (let part = 0; part < words[at + partsAt]!; part++)
       doPart(entries, words, at, part, stacks.from);
     times?.push(performance.now() - start);
   }

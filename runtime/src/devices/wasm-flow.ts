@@ -5,7 +5,6 @@
  */
 import type { Walk } from "../flow.ts";
 import type { Layout, Place } from "../layout.ts";
-import { word } from "./wasm-calls.ts";
 import type { Calls } from "./wasm-program.ts";
 
 const batchWords = 1 << 14;
@@ -91,14 +90,14 @@ class CallWalk {
 
   /** The calls of a launch, with the trips so far. */
   #put(index: number, to: number): void {
-    const { words, starts, pieces } = this.#calls;
+    const { words, starts, pieces, argsAfterPieces } = this.#calls;
     const { args, counted } = this.#layout.launches[index]!;
     const [from, end] = [starts[index]!, starts[index + 1]!];
     const batch = this.#batch;
     for (let i = from; i < end; i++) batch[to + i - from] = words[i]!;
     if (counted.length === 0) return;
     for (const piece of pieces[index]!) {
-      const call = to + piece - word.pieces - from + word.args + args.length;
+      const call = to + piece + argsAfterPieces - from + args.length;
       for (const { at, loop } of counted) batch[call + at] = this.#walk.counts[loop]!;
     }
   }

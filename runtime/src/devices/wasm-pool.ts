@@ -3,7 +3,7 @@
  * end. They never keep a process alive but while something is asked of them. What the answers mean
  * is for the executors to know.
  */
-import { startThread, type Thread } from "./wasm-thread.ts";
+import type { Thread, ThreadEvents } from "./wasm-thread.ts";
 import { control, workerSource } from "./wasm-worker.ts";
 
 export interface Message {
@@ -34,16 +34,20 @@ export class Pool {
   #following = false;
 
   /**
-   * Starts `count` workers, from `script` if a page has its own; the caller must await `open`.
-   * Throws where the page forbids workers.
+   * Starts `count` workers by `start`; the caller must await `open`. Throws where the page forbids
+   * workers.
    */
-  constructor(memory: WebAssembly.Memory, count: number, script?: string) {
+  constructor(
+    memory: WebAssembly.Memory,
+    count: number,
+    start: (source: string, events: ThreadEvents) => Thread,
+  ) {
     this.memory = memory;
     const bytes = control.textEnd * 4;
     const shared = count > 0 ? new SharedArrayBuffer(bytes) : new ArrayBuffer(bytes);
     this.block = new Int32Array(shared);
     this.threads = Array.from({ length: count }, () =>
-      startThread(workerSource, script, {
+      start(workerSource, {
         message: (data) => this.#receive(data),
         ended: (why) => this.#fail(`a worker ended: ${why}`),
       }),

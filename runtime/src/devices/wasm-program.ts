@@ -8,9 +8,10 @@ import { type KernelTiming, type Program, type RunOptions, reopen } from "../dev
 import type { Buffer } from "../heap.ts";
 import { bufferAt, type Frame, type Launch, type Layout, type Place } from "../layout.ts";
 import type { LinearBuffer } from "./linear-memory.ts";
-import { KernelTrap, noPart, type Stacks, word } from "./wasm-calls.ts";
+import { KernelTrap, type Stacks } from "./wasm-calls.ts";
 import type { Executor, Solo } from "./wasm-executor.ts";
 import type { runFlow as RunFlow } from "./wasm-flow.ts";
+import { argsAt, noPart, partsAt, piecesAt } from "./wasm-words.ts";
 
 /**
  * Threads take the parts of a call as they come free: one on a slow or busy processor holds up the
@@ -63,6 +64,8 @@ export interface Calls {
   }[];
   /** Where each launch's calls say how many pieces they are cut into. */
   readonly pieces: readonly (readonly number[])[];
+  /** How many words after that the arguments begin. */
+  readonly argsAfterPieces: number;
   /** Where each launch's calls begin, and at the end where the last one's end. */
   readonly starts: readonly number[];
   readonly stackBytes: number;
@@ -220,7 +223,7 @@ export class WasmProgram implements Program {
       const young = this.#launched[kernel]! < youngLaunches;
       this.#launched[kernel]! += 1;
       for (const at of pieces[i]!) {
-        const shared = words[at - word.pieces + word.parts]! > 1;
+        const shared = words[at - piecesAt + partsAt]! > 1;
         words[at] = young ? youngPieces / (shared ? partsPerThread : 1) : 1;
       }
     });
@@ -237,9 +240,9 @@ export class WasmProgram implements Program {
         const at = words.length;
         this.#pushCall(words, launch, phase, units);
         launch.args.forEach((place, i) => {
-          addresses.push({ at: at + word.args + i, place, start: launch.starts?.[i] ?? 0 });
+          addresses.push({ at: at + argsAt + i, place, start: launch.starts?.[i] ?? 0 });
         });
-        return at + word.pieces;
+        return at + piecesAt;
       });
       starts.push(words.length);
       return own;
@@ -249,6 +252,7 @@ export class WasmProgram implements Program {
       words: Int32Array.from(words),
       addresses,
       pieces,
+      argsAfterPieces: argsAt - piecesAt,
       starts,
       stackBytes: Math.max(0, ...layout.launches.map((l) => l.stackBytes)),
       light: Math.max(sum("bytes"), sum("flops")) < lightBelow,

@@ -1,7 +1,7 @@
 /**
  * Workers of Node and of the web behind one face. Knows nothing of what they do.
  */
-import { inNode, nodeModule } from "./wasm-threads.ts";
+import type { inNode, nodeModule } from "./wasm-threads.ts";
 
 export interface Thread {
   post(message: unknown): void;
@@ -16,18 +16,27 @@ export interface ThreadEvents {
   ended(why: string): void;
 }
 
+/** What is known already of where threads start. */
+export interface ThreadHost {
+  readonly inNode: typeof inNode;
+  readonly nodeModule: typeof nodeModule;
+}
+
 /** Throws where the page's policy forbids it; some browsers report that through `ended` instead. */
 export function startThread(
+  host: ThreadHost,
   source: string,
   script: string | undefined,
   events: ThreadEvents,
 ): Thread {
-  return inNode() ? startNodeThread(source, events) : startWebThread(source, script, events);
+  return host.inNode()
+    ? startNodeThread(host, source, events)
+    : startWebThread(source, script, events);
 }
 
-function startNodeThread(source: string, events: ThreadEvents): Thread {
+function startNodeThread(host: ThreadHost, source: string, events: ThreadEvents): Thread {
   const { Worker: NodeWorker } =
-    nodeModule<typeof import("node:worker_threads")>("node:worker_threads")!;
+    host.nodeModule<typeof import("node:worker_threads")>("node:worker_threads")!;
   // The options of this process could name loaders, which every thread would start anew.
   const worker = new NodeWorker(source, { eval: true, execArgv: [], name: "kiln-wasm" });
   worker.unref();

@@ -3,7 +3,16 @@
  * so that it needs neither a bundler nor a loader. A worker does parts of calls; the first of a
  * page's workers hands them out as well.
  */
-import { noPart, partBits, word } from "./wasm-calls.ts";
+import {
+  argcAt,
+  argsAt,
+  entryAt,
+  noPart,
+  partBits,
+  partsAt,
+  piecesAt,
+  unitsAt,
+} from "./wasm-words.ts";
 
 /**
  * Words of the control block. `generation` goes up with each call handed out. `claim` is the number
@@ -24,8 +33,8 @@ export const control = {
   stride: 98,
   call: 99,
   /** WebAssembly allows 1,000 parameters. */
-  text: 99 + word.args + 1000,
-  textEnd: 99 + word.args + 1000 + 200,
+  text: 99 + argsAt + 1000,
+  textEnd: 99 + argsAt + 1000 + 200,
 } as const;
 
 /**
@@ -44,14 +53,14 @@ let block, memory, index, threads, leads;
 let seen = 0;
 
 function doPart(entries, words, at, part, stack) {
-  const units = words[at + ${word.units}];
-  const parts = words[at + ${word.parts}];
+  const units = words[at + ${unitsAt}];
+  const parts = words[at + ${partsAt}];
   const from = Math.floor((units * part) / parts);
   const length = Math.floor((units * (part + 1)) / parts) - from;
-  const pieces = Math.min(words[at + ${word.pieces}], length);
-  const first = at + ${word.args};
-  const args = Array.from(words.subarray(first, first + words[at + ${word.argc}]));
-  const call = entries[words[at + ${word.entry}]];
+  const pieces = Math.min(words[at + ${piecesAt}], length);
+  const first = at + ${argsAt};
+  const args = Array.from(words.subarray(first, first + words[at + ${argcAt}]));
+  const call = entries[words[at + ${entryAt}]];
   for (let i = 0; i < pieces; i++)
     call(...args, from + Math.floor((length * i) / pieces), from + Math.floor((length * (i + 1)) / pieces), stack);
 }
@@ -73,9 +82,9 @@ function help() {
   const first = Atomics.load(block, ${control.claim});
   const program = programs.get(block[${control.program}]);
   const stack = block[${control.stack}] + index * block[${control.stride}];
-  const words = block.slice(${control.call}, ${control.call + word.args} + block[${control.call + word.argc}]);
+  const words = block.slice(${control.call}, ${control.call + argsAt} + block[${control.call + argcAt}]);
   let claim = first;
-  while (claim >> ${partBits} === first >> ${partBits} && (claim & ${noPart}) < words[${word.parts}]) {
+  while (claim >> ${partBits} === first >> ${partBits} && (claim & ${noPart}) < words[${partsAt}]) {
     const found = Atomics.compareExchange(block, ${control.claim}, claim, claim + 1);
     if (found === claim) {
       try {
@@ -108,7 +117,7 @@ function handOut(words, program, stack, stride) {
   block[${control.program}] = program;
   block[${control.stack}] = stack;
   block[${control.stride}] = stride;
-  Atomics.store(block, ${control.left}, words[${word.parts}]);
+  Atomics.store(block, ${control.left}, words[${partsAt}]);
   Atomics.store(block, ${control.claim}, call << ${partBits});
   Atomics.add(block, ${control.generation}, 1);
   Atomics.notify(block, ${control.generation});
@@ -116,10 +125,10 @@ function handOut(words, program, stack, stride) {
 
 function lead({ program, words, stack, stride, timed }) {
   const times = [];
-  for (let at = 0; at < words.length; at += ${word.args} + words[at + ${word.argc}]) {
+  for (let at = 0; at < words.length; at += ${argsAt} + words[at + ${argcAt}]) {
     const start = timed ? performance.now() : 0;
-    if (words[at + ${word.parts}] > 1) {
-      handOut(words.subarray(at, at + ${word.args} + words[at + ${word.argc}]), program, stack, stride);
+    if (words[at + ${partsAt}] > 1) {
+      handOut(words.subarray(at, at + ${argsAt} + words[at + ${argcAt}]), program, stack, stride);
       help();
       for (let left; (left = Atomics.load(block, ${control.left})) > 0; ) waitWhile(${control.left}, left);
     } else {
@@ -129,7 +138,7 @@ function lead({ program, words, stack, stride, timed }) {
         trap(error);
       }
     }
-    if (Atomics.load(block, ${control.trap})) return post({ is: "trap", entry: words[at + ${word.entry}] });
+    if (Atomics.load(block, ${control.trap})) return post({ is: "trap", entry: words[at + ${entryAt}] });
     if (timed) times.push(performance.now() - start);
   }
   post({ is: "ran", times });

@@ -11,11 +11,12 @@ import { type LinearBuffer, LinearMemory } from "./linear-memory.ts";
 import { Pressure, taskPauses } from "./pressure.ts";
 import { RunQueue, takeNow } from "./run-queue.ts";
 import type { Stacks } from "./wasm-calls.ts";
-import { type Executor, Solo } from "./wasm-executor.ts";
+import { doPart, KernelTrap, recordWords } from "./wasm-calls.ts";
+import { type Executor, instantiate, runHere, Solo } from "./wasm-executor.ts";
 import { checkModule, compileModule, compileModuleNow, hasRelaxedSimd } from "./wasm-module.ts";
 import type { Pool } from "./wasm-pool.ts";
 import { WasmProgram } from "./wasm-program.ts";
-import { noThreads, threadsWanted } from "./wasm-threads.ts";
+import { inNode, maySleep, nodeModule, noThreads, threadsWanted } from "./wasm-threads.ts";
 
 export interface WasmOptions {
   /** Threads that run kernels; "auto", the default, is one a processor, at most 8. */
@@ -241,6 +242,7 @@ export class WasmDriver implements Driver {
         this.#threads,
         this.#threadScript,
         (why) => this.lose(why),
+        { doPart, KernelTrap, recordWords, instantiate, runHere, maySleep, inNode, nodeModule },
       );
       if (this.#failure !== null) executor.end(this.#failure);
       else this.pool = pool;

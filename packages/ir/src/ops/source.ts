@@ -149,8 +149,19 @@ export function dataLeaf(dtype: Dtype, shape: readonly number[], stored: HostArr
   return leaf;
 }
 
+/** Data leaves that are 0 everywhere. */
+const zeroed = new WeakSet<Tensor>();
+
+/** A data leaf of zeros, which takes no memory: whoever reads them gets an array of their own. */
+export function zerosLeaf(dtype: Dtype, shape: readonly number[]): Tensor {
+  const leaf = declareData(dtype, shape);
+  zeroed.add(leaf);
+  return leaf;
+}
+
 /** The values of a data leaf, in the storage form of its dtype. */
 export function hostDataOf(leaf: Tensor): HostArray {
+  if (zeroed.has(leaf)) return allocateHost(leaf.dtype, sizeOfValue(leaf.shape as number[]));
   const stored = payloads.get(leaf);
   if (!stored)
     throw new GraphError(
@@ -160,7 +171,7 @@ export function hostDataOf(leaf: Tensor): HostArray {
 }
 
 /** Whether a data leaf has its values; one read from text may lack them. */
-export const hasHostData = (leaf: Tensor): boolean => payloads.has(leaf);
+export const hasHostData = (leaf: Tensor): boolean => payloads.has(leaf) || zeroed.has(leaf);
 
 /** A data leaf of which only the type is known; reading its values is an error. */
 export function declareData(dtype: Dtype, shape: Shape): Tensor {

@@ -4,6 +4,7 @@
  * `kiln-ml/node`'s.
  */
 import {
+  type Artifact,
   ArtifactError,
   checkOptions,
   DeviceError,
@@ -15,7 +16,6 @@ import {
   loadFromUrl,
   type OptionNames,
   type TargetName,
-  unpackArtifact,
 } from "@kiln-ml/artifact";
 import type { RunOptions } from "@kiln-ml/runtime/loader";
 import { artifactModel, type DeviceWishes, deviceFor, type Where } from "./artifact-model.ts";
@@ -193,10 +193,20 @@ export async function openFile(
 }
 
 async function openBytes(bytes: Uint8Array, where: Where, file?: string): Promise<OpenedModel> {
-  if (isPacked(bytes)) return artifactModel({ artifact: unpackArtifact(bytes) }, where);
+  if (isPacked(bytes)) return artifactModel({ artifact: await unpacked(bytes) }, where);
   if (bytes.length === 0) throw new ArtifactError("openModel: the file is empty");
   const { onnxModel } = await import("./onnx-model.ts");
   return onnxModel(bytes, where, file === undefined ? {} : { file });
+}
+
+/** The reader of packed files is loaded with the first of them. */
+async function unpacked(bytes: Uint8Array): Promise<Artifact> {
+  const { readArchive } = await import("@kiln-ml/artifact/archive");
+  return decodeArtifact(
+    readArchive(bytes, (message) => {
+      throw new ArtifactError(message);
+    }),
+  );
 }
 
 const manifestName = "manifest.json";

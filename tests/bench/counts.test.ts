@@ -45,16 +45,22 @@ class Residual extends nn.Module {
   }
 }
 
-test("webgpu: a step that is fused again and again is lowered about once", () => {
+const residualStep = (blocks: number): Program => {
   const net = new nn.Sequential(
     new nn.Conv2d(3, 8, 3),
-    new Residual(),
-    new Residual(),
+    ...Array.from({ length: blocks }, () => new Residual()),
     new nn.Flatten(),
     new nn.Linear(8 * 36, 4),
   );
-  const { lowered, modules } = countsOf(step(net, [4, 3, 8, 8], "sgd"), "webgpu");
-  assert.ok(lowered <= 1.25 * modules, `${lowered} kernels lowered for ${modules} modules`);
+  return step(net, [4, 3, 8, 8], "sgd");
+};
+
+test("webgpu: what is fused again and again is lowered when kernels bind few enough tensors", () => {
+  const [few, many] = [2, 4].map((blocks) => countsOf(residualStep(blocks), "webgpu"));
+  assert.is(many!.modules, few!.modules);
+  assert.is(many!.lowered, few!.lowered);
+  // Those of earlier rounds that overwrite parameters, or may read less than they seem to.
+  assert.ok(few!.lowered <= 2.2 * few!.modules, `${few!.lowered} for ${few!.modules} modules`);
 });
 
 /** Entries of maps and sets that are asked for and made while `run` runs: what no clock changes. */

@@ -27,31 +27,11 @@ export interface Loop {
   readonly at: Dim;
 }
 
-/** Loops of a number of iterations, by name: groups have the same few, and ask for their keys. */
-const loops = new Map<string, Map<number, Loop>>();
-/** Names of loops that are remembered, and extents of each. */
-const mostLoops = 512;
-
-export function makeLoop(wanted: string, extent: Dim): Loop {
-  if (typeof extent !== "number") return newLoop(indexName(wanted), extent);
-  let known = loops.get(wanted);
-  if (!known) {
-    known = new Map();
-    if (loops.size < mostLoops) loops.set(wanted, known);
-  }
-  const found = known.get(extent);
-  if (found) return found;
-  const made = newLoop(indexName(wanted), extent);
-  if (known.size < mostLoops) known.set(extent, made);
-  return made;
-}
-
-const newLoop = (name: string, extent: Dim): Loop => ({
-  name,
-  extent,
+export const makeLoop = (wanted: string, extent: Dim): Loop => {
+  const name = indexName(wanted);
   // The only value of a loop of one iteration; index expressions that are equal then look equal.
-  at: extent === 1 ? 0 : loopVar(name, extent),
-});
+  return { name, extent, at: extent === 1 ? 0 : loopVar(name, extent) };
+};
 
 /** Where in a group a node is computed: once, in every outer iteration, or in every inner one. */
 export type Level = "root" | "outer" | "full";

@@ -37,8 +37,24 @@ function rangeText(min: number, max: number): string {
   return max === Infinity ? least : `${least}<=${max}`;
 }
 
+/** Loop variables over numbers, by name: kernels have the same few, and ask for their keys. */
+const loopVars = new Map<string, Map<number, DimExpr>>();
+/** Names that are remembered, and extents of each. */
+const mostRemembered = 512;
+
 /** A loop variable: 0 ≤ name < extent. */
 export function loopVar(name: string, extent: Dim): DimExpr {
+  if (typeof extent !== "number") return newLoopVar(name, extent);
+  const known = loopVars.get(name) ?? new Map<number, DimExpr>();
+  const found = known.get(extent);
+  if (found) return found;
+  const made = newLoopVar(name, extent);
+  if (known.size < mostRemembered) known.set(extent, made);
+  if (loopVars.size < mostRemembered) loopVars.set(name, known);
+  return made;
+}
+
+function newLoopVar(name: string, extent: Dim): DimExpr {
   const max = Math.max(0, maxOfDim(extent) - 1);
   return ofAtom({ kind: "symbol", name, min: 0, max, extent, key: name });
 }

@@ -7,12 +7,15 @@ import { dim, type Tensor } from "@kiln-ml/ir";
 import { compileProgram } from "../compiler/src/all.ts";
 import { nodesOf, type Program } from "../compiler/src/program.ts";
 import { eagerCompiles } from "../packages/kiln/src/devices/engine.ts";
+import { defaultTarget, setDefaultTarget } from "../packages/kiln/src/devices/session.ts";
 import { compile, tensor } from "../packages/kiln/src/index.ts";
 import { compiled, mlpStep } from "./cases.ts";
 import { chainWithGradients, concatOfInputs, sumOfInputs } from "./deep-cases.ts";
 import { timed, timingOf } from "./measure.ts";
 import { bounded, type Row } from "./row.ts";
 import { open } from "./session.ts";
+import { gptProgram, sizes as sizesOfGpt } from "./xla/gpt.ts";
+import { resnetStep } from "./xla/resnet.ts";
 
 const goalMs = 300;
 
@@ -35,8 +38,8 @@ export async function compileRows(selected: (name: string) => boolean): Promise<
     rows.push(bounded({ ...row, value: median }, goalMs));
   }
   if (selected("recompiles")) rows.push(await recompiles());
-  rows.push(...deepRows(selected));
-  if (selected("eager")) rows.push(await accumulation());
+  rows.push(...stepRows(selected), ...deepRows(selected));
+  if (selected("eager")) rows.push(await accumulation(), await eagerLoop());
   return rows;
 }
 
@@ -51,6 +54,35 @@ async function recompiles(): Promise<Row> {
   const row = { case: "recompiles", target: "js", metric: "recompiles", unit: "" };
   const note = `batches of ${batches.join(", ")} through one artifact`;
   return bounded({ ...row, value: compilations - 1, note }, 0);
+}
+
+type Goals = Partial<Record<TargetName, number>>;
+
+/** Training steps that people wait for, and how long they may. */
+const steps: readonly (readonly [name: string, build: () => Program, goalMs: Goals])[] = [
+  ["ResNet-50 step", () => resnetStep(32, 224), { webgpu: 2000, wasm: 1000 }],
+  ["GPT step, 6 layers", () => gptProgram(sizesOfGpt.gpt!, 4), { webgpu: 800, wasm: 800 }],
+];
+const kernelGoalMs = 6;
+
+function stepRows(selected: (name: string) => boolean): Row[] {
+  const rows: Row[] = [];
+  for (const [name, build, goals] of steps.filter(([name]) => selected(name)))
+    for (const [target, goal] of Object.entries(goals) as [TargetName, number][]) {
+      const program = build();
+      let lowered = 0;
+      const before = process.cpuUsage();
+      const { artifact } = compileProgram(program, { target, verify: () => lowered++ });
+      const { user, system } = process.cpuUsage(before);
+      const value = (user + system) / 1000;
+      const { length: modules } = artifact.kernels;
+      const row = { case: name, target, metric: "compile", unit: "ms of CPU", spread: 0 };
+      const note = `${artifact.plan.steps.length} kernels, ${modules} distinct, ${lowered} lowered`;
+      rows.push(bounded({ ...row, value, note }, goal));
+      const each = { ...row, metric: "a distinct kernel", value: value / modules };
+      rows.push(bounded(each, kernelGoalMs));
+    }
+  return rows;
 }
 
 const deepGoalMs = 10_000;
@@ -115,4 +147,27 @@ async function accumulation(): Promise<Row> {
   const note = `${eagerCompiles() - before} programs compiled`;
   const name = `eager total of ${steps} steps`;
   return bounded({ case: name, target: "js", metric: "run", unit: "ms", value, note }, deepGoalMs);
+}
+
+const eagerGoalUs = 20;
+
+/** Small operations, of which a script reads the last: recorded, found again and run. */
+async function eagerLoop(): Promise<Row> {
+  const [length, rounds] = [100, 20];
+  const before = eagerCompiles();
+  const target = defaultTarget();
+  setDefaultTarget("js");
+  let start = 0;
+  for (let round = -2; round < rounds; round++) {
+    // What is compiled, and what the engine warms up, is not of the loop.
+    if (round === 0) start = performance.now();
+    let t: Tensor = tensor([round, 1]);
+    for (let i = 0; i < length; i++) t = t.add(1);
+    await t.data();
+  }
+  const value = (1000 * (performance.now() - start)) / (length * rounds);
+  setDefaultTarget(target);
+  const note = `${length} additions a read, ${eagerCompiles() - before} programs compiled`;
+  const row = { case: "eager loop of additions", target: "js", metric: "an operation", unit: "µs" };
+  return bounded({ ...row, value, note }, eagerGoalUs);
 }

@@ -35,6 +35,7 @@ import type { Pass } from "./pass.ts";
 import { hasRegions, inRegions } from "./passes/in-regions.ts";
 import { graphPasses } from "./pipeline.ts";
 import { type Context, copyOf, lowerControl } from "./plan/control.ts";
+import { groupsOver } from "./plan/count-bindings.ts";
 import { flowOf } from "./plan/flow.ts";
 import { type Ordered, order } from "./plan/order.ts";
 import { plan } from "./plan/plan.ts";
@@ -236,12 +237,15 @@ function fuseAndLower(
   for (;;) {
     const fusion = fuse(program, limits, options.fusion ?? true, relief, options.refused);
     const stored = storedNodes(fusion, nodesOf(program));
+    if (limits.bindings < Infinity) {
+      const over = groupsOver(fusion, stored, (g) => lower(fusion, g, stored));
+      if (over && relief.addAll(over, fusion)) continue;
+    }
     const kernels = fusion.groups.map((g) => lower(fusion, g, stored));
     const ordered = order(program, kernels);
     const over = kernels.filter((k) => bindingsOf(k, ordered).size > limits.bindings);
-    const before = relief.size;
-    for (const k of over) relief.add(k, fusion);
-    if (relief.size === before) {
+    const groups = over.map((k) => k.group);
+    if (!relief.addAll(groups, fusion)) {
       for (const k of over)
         throw new GraphError(
           `compile: kernel ${k.kernel.name} binds ${bindingsOf(k, ordered).size} tensors, the target allows ${limits.bindings}`,

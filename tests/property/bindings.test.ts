@@ -9,6 +9,14 @@ import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
+import { fuse } from "../../compiler/src/fuse/fuse.ts";
+import { storedNodes } from "../../compiler/src/fuse/materialise.ts";
+import { Lowering } from "../../compiler/src/lower/lower.ts";
+import { groupsOver } from "../../compiler/src/plan/count-bindings.ts";
+import { order } from "../../compiler/src/plan/order.ts";
+import { bindingsOf } from "../../compiler/src/plan/relieve.ts";
+import { nodesOf, type Program } from "../../compiler/src/program.ts";
+import { targetOf } from "../../compiler/src/targets/index.ts";
 import { architectures, stepOf } from "../support/networks.ts";
 import { parseProgram } from "../support/reference.ts";
 import { runs } from "../support/setup.ts";
@@ -41,6 +49,43 @@ test("a step of a random network keeps within 8 bindings, where most parameters 
     }),
     { numRuns: runs(40) },
   );
+});
+
+/** By lowering all, and by counting before: the groups that bind more than 8. */
+function overIn(source: Program): { lowered: number[]; counted: number[] | undefined } {
+  let program = source;
+  compileProgram(source, {
+    target: "webgpu",
+    observe: (stage, state) => {
+      if (stage !== "order" && stage !== "emit" && !state.fusion) program = state.program!;
+    },
+  });
+  const target = targetOf("webgpu");
+  const device = { limits: target.defaultLimits, features: [], choices: undefined };
+  const fusion = fuse(program, target.fusionLimits(device.limits, []), true);
+  const stored = storedNodes(fusion, nodesOf(program));
+  const lowering = new Lowering(target.schedule, { ...device, verify: () => {} });
+  const kernels = fusion.groups.map((g) => lowering.lower(fusion, g, stored));
+  const ordered = order(program, kernels);
+  const over = kernels.filter((k) => bindingsOf(k, ordered).size > fusion.limits.bindings);
+  const counted = groupsOver(fusion, stored, (g) => lowering.lower(fusion, g, stored));
+  return { lowered: over.map((k) => k.group.id), counted: counted?.map((g) => g.id) };
+}
+
+test("bindings that are counted before lowering are those that there are", () => {
+  let [known, over] = [0, 0];
+  fc.assert(
+    fc.property(architectures, (architecture) => {
+      const { lowered, counted } = overIn(stepOf(architecture));
+      if (!counted) return;
+      known++;
+      over += lowered.length;
+      assert.equal(counted, lowered);
+    }),
+    { numRuns: runs(30) },
+  );
+  assert.ok(known > runs(30) / 2, `${known} programs counted`);
+  assert.ok(over > 0, "no kernel bound too much");
 });
 
 for (const count of [8, 17, 40])

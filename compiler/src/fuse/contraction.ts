@@ -36,8 +36,22 @@ interface Reading {
   readonly b: ContractionOperand;
 }
 
+export interface ReadContraction {
+  readonly contraction: Contraction;
+  readonly coords: readonly Dim[];
+}
+
+/** Nodes do not change, and passes ask as well as fusion, which may run several times. */
+const known = new WeakMap<Tensor, ReadContraction>();
+
 /** The loops of a contraction and the coordinates of its result in them. */
-export function readContraction(t: Tensor): { contraction: Contraction; coords: readonly Dim[] } {
+export function readContraction(t: Tensor): ReadContraction {
+  const found = known.get(t) ?? readAnew(t);
+  known.set(t, found);
+  return found;
+}
+
+function readAnew(t: Tensor): ReadContraction {
   const r = isOp(t, "convolution") ? readConvolution(t) : readDot(opOf(t, "dotGeneral"));
   const uses = (o: ContractionOperand) => {
     const symbols = new Map();

@@ -80,8 +80,17 @@ const isPlain = ({ exprs, dims, conditions, memory, block }: Parts): boolean =>
  * coordinates it was made at, so that renaming afterwards is safe where renaming first might print
  * them otherwise.
  */
-export const substituteIn = (body: readonly Stmt[], by: Rename): Stmt[] =>
-  mapStmts(body, { dim: (d) => substitute(d, by) });
+export function substituteIn(body: readonly Stmt[], by: Rename): Stmt[] {
+  // Statements share index expressions.
+  const made = new Map<Dim, Dim>();
+  const dim = (d: Dim): Dim => {
+    if (typeof d === "number") return d;
+    const known = made.get(d) ?? substitute(d, by);
+    made.set(d, known);
+    return known;
+  };
+  return mapStmts(body, { dim });
+}
 
 /** The statements, each one's block replaced by what `change` makes of it. */
 export function mapBlock(s: Stmt, change: (body: readonly Stmt[]) => readonly Stmt[]): Stmt {

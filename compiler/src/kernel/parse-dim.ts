@@ -4,7 +4,7 @@
  * simplified.
  */
 import { anyInteger, type Dim, DimExpr, dim, loopVar } from "@kiln-ml/ir";
-import { compound, type Scanner, term } from "@kiln-ml/ir/scan";
+import { areInOrder, compound, type Scanner, term } from "@kiln-ml/ir/scan";
 
 const name = /[A-Za-z_$][\w$.]*['@]?(?:~\d+)?/;
 /** The name without the number that tells one symbol of a name from another. */
@@ -104,7 +104,7 @@ export class DimReader {
     }
     const [only] = terms;
     if (terms.length === 1 && only!.atoms.length === 0) return only!.coeff;
-    return new DimExpr(terms);
+    return new DimExpr(terms, areInOrder(terms));
   }
 
   private product(sign: number) {

@@ -20,16 +20,47 @@ export interface Ordered {
   readonly inPlace: ReadonlyMap<Tensor, Tensor>;
 }
 
+/** What order asks of a kernel, or of a group that is to become one. */
+export interface Orderable {
+  readonly reads: ReadonlySet<Tensor>;
+  readonly writes: ReadonlyMap<Tensor, Tensor>;
+  /** Nothing is known of where its statements read. */
+  readonly opaque: boolean;
+  /** Whether each element of a parameter is read only where the value overwrites it. */
+  aligned(param: Tensor, value: Tensor): boolean;
+}
+
 export function order(program: Program, kernels: readonly Lowered[]): Ordered {
-  const owner = new Map<Tensor, Lowered>();
-  const writersOf = new Map<Tensor, Set<Lowered>>();
+  const asked = kernels.map(
+    (k): Orderable => ({
+      reads: k.reads,
+      writes: k.writes,
+      opaque: k.control !== undefined || k.kernel.custom !== undefined,
+      aligned: (param, value) => alignedUpdate(k, param, value),
+    }),
+  );
+  const { before, inPlace } = updatesInPlace(program, asked);
+  const of = new Map(asked.map((a, i) => [a, kernels[i]!] as const));
+  const waits = new Map(
+    [...before].map(([k, set]) => [of.get(k)!, new Set([...set].map((b) => of.get(b)!))] as const),
+  );
+  return { kernels: sorted(kernels, waits), inPlace };
+}
+
+/** What each kernel waits for, and which values overwrite parameters. */
+export function updatesInPlace(
+  program: Program,
+  kernels: readonly Orderable[],
+): { before: Map<Orderable, Set<Orderable>>; inPlace: Map<Tensor, Tensor> } {
+  const owner = new Map<Tensor, Orderable>();
+  const writersOf = new Map<Tensor, Set<Orderable>>();
   for (const k of kernels)
     for (const [node, whole] of k.writes) {
       owner.set(node, k);
       writersOf.set(whole, (writersOf.get(whole) ?? new Set()).add(k));
     }
-  const before = new Map<Lowered, Set<Lowered>>(kernels.map((k) => [k, new Set()]));
-  const readers = new Map<Tensor, Set<Lowered>>();
+  const before = new Map<Orderable, Set<Orderable>>(kernels.map((k) => [k, new Set()]));
+  const readers = new Map<Tensor, Set<Orderable>>();
   for (const k of kernels)
     for (const t of k.reads) {
       readers.set(t, (readers.get(t) ?? new Set()).add(k));
@@ -41,32 +72,22 @@ export function order(program: Program, kernels: readonly Lowered[]): Ordered {
   const wanted = new Set(rootsOf(program).map(aliasRoot));
   for (const [param, value] of program.updates) {
     const root = aliasRoot(value);
-    const writers = [...(writersOf.get(root) ?? [])];
-    const writer = writers[0];
-    if (
-      !writer ||
-      writers.length > 1 ||
-      writer.control ||
-      // Nothing is known of where the user's statements read.
-      writer.kernel.custom ||
-      wanted.has(param) ||
-      inPlace.has(root) ||
-      !alignedUpdate(writer, param, root)
-    )
-      continue;
+    const [writer, ...more] = writersOf.get(root) ?? [];
+    if (!writer || more.length > 0 || writer.opaque) continue;
+    if (wanted.has(param) || inPlace.has(root) || !writer.aligned(param, root)) continue;
     const others = [...(readers.get(param) ?? [])].filter((r) => r !== writer);
     if (others.some((r) => reaches(before, r, writer))) continue;
     for (const r of others) before.get(writer)!.add(r);
     inPlace.set(root, param);
   }
-  return { kernels: sorted(kernels, before), inPlace };
+  return { before, inPlace };
 }
 
 /** True if `from` must run after `to`. */
 function reaches(
-  before: ReadonlyMap<Lowered, ReadonlySet<Lowered>>,
-  from: Lowered,
-  to: Lowered,
+  before: ReadonlyMap<Orderable, ReadonlySet<Orderable>>,
+  from: Orderable,
+  to: Orderable,
 ): boolean {
   const seen = new Set(before.get(from)!);
   for (const k of seen) {
@@ -81,7 +102,7 @@ function reaches(
  * overwritten. Elements are told apart by their index expressions: a kernel stores each element of
  * a tensor once.
  */
-function alignedUpdate(writer: Lowered, param: Tensor, value: Tensor): boolean {
+export function alignedUpdate(writer: Lowered, param: Tensor, value: Tensor): boolean {
   const nameOf = (t: Tensor) => writer.kernel.params[writer.tensors.indexOf(t)]?.name;
   const [reads, writes] = [nameOf(param), nameOf(value)];
   return reads === undefined || alignedIn(writer.kernel, reads, writes!);

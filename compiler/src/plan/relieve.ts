@@ -5,6 +5,7 @@
  */
 import type { Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise } from "../access.ts";
+import type { Group } from "../fuse/group.ts";
 import { terminals } from "../fuse/reads.ts";
 import { type Fusion, isSingle, type Relief } from "../fuse/state.ts";
 import type { Lowered } from "../lower/lower.ts";
@@ -19,8 +20,15 @@ export class Reliefs implements Relief {
   readonly forced = new Set<Tensor>();
   readonly cuts = new Set<Tensor>();
 
-  get size(): number {
+  private get size(): number {
     return this.barriers.size + this.forced.size + this.cuts.size;
+  }
+
+  /** Relieves each of these; false if there was nothing to do. */
+  addAll(groups: readonly Group[], fusion: Fusion): boolean {
+    const before = this.size;
+    for (const g of groups) this.add(g, fusion);
+    return this.size > before;
   }
 
   /**
@@ -29,11 +37,11 @@ export class Reliefs implements Relief {
    * in the middle; else the member that joined last is taken out; else what runs beside it; else any
    * part of what is inlined is stored. Adds nothing where nothing is left to do.
    */
-  add(k: Lowered, fusion: Fusion): void {
-    const parts = inlinedParts(k, fusion);
-    const middle = middleOf(k, this.cuts);
-    const joined = lastJoined(k, this.barriers);
-    const beside = besideOf(k).find((t) => !this.barriers.has(t));
+  private add(group: Group, fusion: Fusion): void {
+    const parts = inlinedParts(group, fusion);
+    const middle = middleOf(group, this.cuts);
+    const joined = lastJoined(group, this.barriers);
+    const beside = besideOf(group).find((t) => !this.barriers.has(t));
     const single = parts.find((t) => isSingle(t));
     if (single) this.forced.add(single);
     else if (middle) this.cuts.add(middle);
@@ -44,7 +52,7 @@ export class Reliefs implements Relief {
 }
 
 /** The pointwise member in the middle of many. */
-function middleOf({ group }: Lowered, cuts: ReadonlySet<Tensor>): Tensor | undefined {
+function middleOf(group: Group, cuts: ReadonlySet<Tensor>): Tensor | undefined {
   const members = [...group.members.keys()];
   if (group.kind !== "map" || members.length < manyMembers) return undefined;
   const inside = members.slice(members.length >> 2, (3 * members.length) >> 2);
@@ -53,7 +61,7 @@ function middleOf({ group }: Lowered, cuts: ReadonlySet<Tensor>): Tensor | undef
 }
 
 /** Inlined nodes that read several tensors, but no more than one kernel may, the widest first. */
-function inlinedParts(k: Lowered, fusion: Fusion): Tensor[] {
+function inlinedParts(group: Group, fusion: Fusion): Tensor[] {
   const found = new Map<Tensor, number>();
   const seen = new Set<Tensor>();
   const enter = (root: Tensor): void => {
@@ -67,7 +75,7 @@ function inlinedParts(k: Lowered, fusion: Fusion): Tensor[] {
       left.push(...[...t.operands].reverse());
     }
   };
-  for (const g of [k.group, ...k.group.operandReductions.map((s) => s.group), ...k.group.guests])
+  for (const g of [group, ...besides(group)])
     for (const m of g.members.keys()) for (const o of m.operands) enter(o);
   return [...found].sort((a, b) => b[1] - a[1]).map(([t]) => t);
 }
@@ -77,13 +85,18 @@ export const bindingsOf = (k: Lowered, { inPlace }: Ordered): Set<unknown> =>
   new Set(k.tensors.map((t, i) => (t ? (inPlace.get(t) ?? t) : i)));
 
 /** What runs beside the members of a kernel's group. */
-const besideOf = ({ group }: Lowered): Tensor[] =>
+const besideOf = (group: Group): Tensor[] =>
   [...group.guests, ...group.operandReductions.map((s) => s.group)].flatMap((g) => [
     ...g.members.keys(),
   ]);
 
-function lastJoined(k: Lowered, barriers: ReadonlySet<Tensor>): Tensor | undefined {
-  const parts = [k.group, ...k.group.operandReductions.map((s) => s.group), ...k.group.guests];
+const besides = (group: Group): Group[] => [
+  ...group.operandReductions.map((s) => s.group),
+  ...group.guests,
+];
+
+function lastJoined(group: Group, barriers: ReadonlySet<Tensor>): Tensor | undefined {
+  const parts = [group, ...besides(group)];
   const joined = parts
     .flatMap((g) => [...g.members.keys()].slice(1))
     .filter((t) => !barriers.has(t));

@@ -30,10 +30,12 @@ export function inFours(
  */
 export function vectorisedParams(body: readonly Stmt[], lane: string): Set<string> {
   const wide = new Map<string, boolean>();
+  const first = new Map([[lane, 0]]);
   const see = (name: string, index: Dim = 0) => {
-    const base = substitute(index, new Map([[lane, 0]]));
-    const ok = strideOf(index, lane) === 1 && modDim(base, width) === 0;
-    wide.set(name, ok && (wide.get(name) ?? true));
+    // One access that is not of four neighbours is enough.
+    if (wide.get(name) === false) return;
+    const ok = strideOf(index, lane) === 1 && modDim(substitute(index, first), width) === 0;
+    wide.set(name, ok);
   };
   walkStmts(body, { memory: see });
   return new Set([...wide].filter(([, ok]) => ok).map(([name]) => name));

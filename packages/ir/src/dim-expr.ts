@@ -41,20 +41,23 @@ export interface Term {
  * derived once, when asked for. `torch.SymInt`.
  *
  * @param terms Products of symbols, with factors.
+ * @param inOrder Whether they are merged and in order, as they are but in a text that is read.
  * @example
  *   const n = mulDim(dim("N"), 2);
  *   n instanceof DimExpr // true
  */
 export class DimExpr {
   readonly terms: readonly Term[];
+  readonly inOrder: boolean;
   #key: string | undefined;
   #bounds: readonly [number, number] | undefined;
   #symbols: ReadonlyMap<string, DimSymbol> | undefined;
-  constructor(terms: readonly Term[]) {
+  constructor(terms: readonly Term[], inOrder = true) {
     this.terms = terms;
+    this.inOrder = inOrder;
   }
   get key(): string {
-    this.#key ??= this.terms.map((t) => `${t.coeff}*${t.key}`).join("+");
+    this.#key ??= keyOfTerms(this.terms);
     return this.#key;
   }
   get min(): number {
@@ -87,10 +90,28 @@ export class DimExpr {
   }
 }
 
+function keyOfTerms(terms: readonly Term[]): string {
+  const [first] = terms;
+  let key = `${first!.coeff}*${first!.key}`;
+  for (let i = 1; i < terms.length; i++) key += `+${terms[i]!.coeff}*${terms[i]!.key}`;
+  return key;
+}
+
+/** Asked for every sum that is made: nothing is allocated but the pair. */
 function boundsOf(terms: readonly Term[]): [number, number] {
-  let [min, max] = [0, 0];
-  for (const t of terms) {
-    const [lo, hi] = termBounds(t);
+  let min = 0;
+  let max = 0;
+  for (const { coeff, atoms } of terms) {
+    let lo = coeff;
+    let hi = coeff;
+    for (const a of atoms) {
+      const p = times(lo, a.min);
+      const q = times(lo, a.max);
+      const r = times(hi, a.min);
+      const s = times(hi, a.max);
+      lo = Math.min(p, q, r, s);
+      hi = Math.max(p, q, r, s);
+    }
     min += lo;
     max += hi;
   }
@@ -123,23 +144,6 @@ export const ofOneTerm = (t: Term): DimExpr => new DimExpr([t]);
 export const ofAtom = (atom: Atom): DimExpr => new DimExpr([term(1, [atom])]);
 
 const times = (a: number, b: number): number => (a === 0 || b === 0 ? 0 : a * b);
-
-function termBounds(t: Term): [number, number] {
-  let [lo, hi] = [t.coeff, t.coeff];
-  for (const a of t.atoms) {
-    // What most terms are: one symbol that counts from 0.
-    if (a.min === 0 && lo === hi) {
-      const end = times(lo, a.max);
-      lo = Math.min(0, end);
-      hi = Math.max(0, end);
-      continue;
-    }
-    const c = [times(lo, a.min), times(lo, a.max), times(hi, a.min), times(hi, a.max)];
-    lo = Math.min(...c);
-    hi = Math.max(...c);
-  }
-  return [lo, hi];
-}
 
 export const keyOfDim = (d: Dim): string => (typeof d === "number" ? String(d) : d.key);
 /**
@@ -189,16 +193,27 @@ export function compound(kind: Compound["kind"], lhs: Dim, rhs: Dim): Compound {
   const [a, b, least, d] = [minOfDim(lhs), maxOfDim(lhs), minOfDim(rhs), maxOfDim(rhs)];
   // Where a divisor is negative there is nothing to divide: see `checkDivisor`.
   const c = kind === "div" ? Math.max(0, least) : least;
-  const bounds = {
-    div: () => {
-      const q = [a / c, a / d, b / c, b / d].map(floorOf);
-      return [Math.min(...q), Math.max(...q)] as const;
-    },
-    mod: () => [0, Math.min(d - 1, a >= 0 ? b : Infinity)] as const,
-    min: () => [Math.min(a, c), Math.min(b, d)] as const,
-    max: () => [Math.max(a, c), Math.max(b, d)] as const,
-  };
-  const [min, max] = bounds[kind]();
+  let min: number;
+  let max: number;
+  switch (kind) {
+    case "div": {
+      const [p, q, r, s] = [floorOf(a / c), floorOf(a / d), floorOf(b / c), floorOf(b / d)];
+      min = Math.min(p, q, r, s);
+      max = Math.max(p, q, r, s);
+      break;
+    }
+    case "mod":
+      min = 0;
+      max = Math.min(d - 1, a >= 0 ? b : Infinity);
+      break;
+    case "min":
+      min = Math.min(a, c);
+      max = Math.min(b, d);
+      break;
+    case "max":
+      min = Math.max(a, c);
+      max = Math.max(b, d);
+  }
   return { kind, lhs, rhs, min, max, key, height };
 }
 
@@ -278,20 +293,69 @@ export const termsOf = (d: Dim): readonly Term[] =>
 export const byOrder = (a: Term, b: Term): number =>
   b.atoms.length - a.atoms.length || (a.key < b.key ? -1 : 1);
 
-/** Terms of one key as one; none that is 0. */
+/** Terms that may repeat, in any order: those of one key as one, none that is 0, in order. */
 export function merged(terms: readonly Term[]): Term[] {
-  if (terms.length === 2) {
-    const [a, b] = terms as [Term, Term];
-    if (a.key !== b.key) return terms.filter((t) => t.coeff !== 0);
-    const coeff = a.coeff + b.coeff;
-    return coeff === 0 ? [] : [{ ...b, coeff }];
-  }
+  if (terms.length === 2) return joined([terms[0]!], [terms[1]!]);
+  if (areInOrder(terms)) return terms.filter((t) => t.coeff !== 0);
   const sums = new Map<string, Term>();
   for (const t of terms) {
     const before = sums.get(t.key);
-    sums.set(t.key, before ? { ...t, coeff: before.coeff + t.coeff } : t);
+    sums.set(t.key, before ? withCoeff(t, before.coeff + t.coeff) : t);
   }
-  return [...sums.values()].filter((t) => t.coeff !== 0);
+  const kept: Term[] = [];
+  for (const t of sums.values()) if (t.coeff !== 0) kept.push(t);
+  return kept.sort(byOrder);
+}
+
+/** The same of two lists that are in order, in one run over both. */
+export function joined(a: readonly Term[], b: readonly Term[]): Term[] {
+  const out: Term[] = [];
+  let i = 0;
+  let j = 0;
+  while (i < a.length && j < b.length) {
+    const x = a[i]!;
+    const y = b[j]!;
+    if (x.key === y.key) {
+      const coeff = x.coeff + y.coeff;
+      if (coeff !== 0) out.push(withCoeff(y, coeff));
+      i++;
+      j++;
+    } else if (byOrder(x, y) < 0) {
+      if (x.coeff !== 0) out.push(x);
+      i++;
+    } else {
+      if (y.coeff !== 0) out.push(y);
+      j++;
+    }
+  }
+  for (; i < a.length; i++) if (a[i]!.coeff !== 0) out.push(a[i]!);
+  for (; j < b.length; j++) if (b[j]!.coeff !== 0) out.push(b[j]!);
+  return out;
+}
+
+export const withCoeff = ({ atoms, key }: Term, coeff: number): Term => ({ coeff, atoms, key });
+
+/**
+ * Whether the bounds of atoms are all that is known of `d`: of a loop variable with a symbolic
+ * extent, and of a remainder by one, there is more to say.
+ */
+export function isBounded(d: Dim): boolean {
+  if (typeof d === "number") return true;
+  for (const { atoms } of d.terms)
+    for (const a of atoms)
+      if (a.kind === "symbol") {
+        if (typeof a.extent === "object") return false;
+      } else if (a.kind === "mod" && typeof a.rhs !== "number") return false;
+  return true;
+}
+
+/** Whether each term stands before the next one, and none is there twice. */
+export function areInOrder(terms: readonly Term[]): boolean {
+  for (let i = 1; i < terms.length; i++) {
+    const [a, b] = [terms[i - 1]!, terms[i]!];
+    if (a.key === b.key || byOrder(a, b) > 0) return false;
+  }
+  return true;
 }
 
 /** True if one of the symbols stands in `d`. */

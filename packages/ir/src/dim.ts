@@ -8,12 +8,13 @@
 import {
   type Atom,
   atomOf,
-  byOrder,
   type Compound,
   compound,
   constantTerm,
   type Dim,
   DimExpr,
+  isBounded,
+  joined,
   maxOfDim,
   mentionedIn,
   mentions,
@@ -28,8 +29,9 @@ import {
   type Term,
   term,
   termsOf,
+  withCoeff,
 } from "./dim-expr.ts";
-import { checkOptions, type OptionNames, ShapeError } from "./errors.ts";
+import { ShapeError } from "./errors.ts";
 
 export {
   type Atom,
@@ -52,60 +54,16 @@ export {
   symbolsIn,
   type Term,
 } from "./dim-expr.ts";
-
-export interface DimBounds {
-  /** 1 unless given. */
-  readonly min?: number;
-  /** None unless given. */
-  readonly max?: number;
-}
-
-const dimBounds: OptionNames<DimBounds> = { min: 1, max: 1 };
-
-/**
- * A symbol for a size, `min ≤ name ≤ max`; by default 1 or more. `torch.export.Dim`.
- *
- * @param name The name of the symbol: equal names are equal sizes.
- * @example
- *   const x = input("x", "f32", [dim("N", { max: 64 }), 784]);
- *   printShape(x.shape) // "[N,784]"
- */
-export function dim(name: string, bounds: DimBounds = {}): DimExpr {
-  const { min = 1, max = Infinity } = checkOptions("dim", bounds, dimBounds);
-  if (!/^[A-Za-z_][A-Za-z0-9_]*$/.test(name))
-    throw new ShapeError(`dim: "${name}" is not an identifier`);
-  if (!(min >= 0 && min <= max && Number.isInteger(min)))
-    throw new ShapeError(`dim: bounds of ${name} are not 0 ≤ min ≤ max: ${min}, ${max}`);
-  return ofAtom({ kind: "symbol", name, min, max, key: `${name}${rangeText(min, max)}` });
-}
-
-/** What tells a symbol from one of the same name that is 1 or more. */
-function rangeText(min: number, max: number): string {
-  const least = min === 1 ? "" : `>=${min}`;
-  return max === Infinity ? least : `${least}<=${max}`;
-}
-
-/** A loop variable: 0 ≤ name < extent. */
-export function loopVar(name: string, extent: Dim): DimExpr {
-  const max = Math.max(0, maxOfDim(extent) - 1);
-  return ofAtom({ kind: "symbol", name, min: 0, max, extent, key: name });
-}
-
-/** An integer that is no extent; by default nothing is known of it. */
-export const anyInteger = (name: string, min = -Infinity, max = Infinity): DimExpr =>
-  ofAtom({ kind: "symbol", name, min, max, key: name });
+export { anyInteger, type DimBounds, dim, loopVar } from "./dim-symbol.ts";
 
 /** Terms that may repeat, in any order, as one canonical sum: most factors first, then by key. */
-function build(terms: Term[]): Dim {
-  if (terms.length === 1) return ofTerm(terms[0]!);
-  const kept = merged(terms);
+const build = (terms: readonly Term[]): Dim =>
+  terms.length === 1 ? ofTerm(terms[0]!) : ofMerged(merged(terms));
+
+/** The sum of terms that are merged and in order. */
+function ofMerged(kept: readonly Term[]): Dim {
   if (kept.length < 2) return kept[0] ? ofTerm(kept[0]) : 0;
-  const joined = kept.some((t) => t.atoms.some((a) => a.kind === "mod"))
-    ? recombine(kept)
-    : undefined;
-  if (joined !== undefined) return joined;
-  kept.sort(byOrder);
-  return new DimExpr(kept);
+  return recombine(kept) ?? new DimExpr(kept);
 }
 
 /**
@@ -113,25 +71,52 @@ function build(terms: Term[]): Dim {
  * be a remainder of x by a multiple of c, of which the quotient still tells.
  */
 function recombine(terms: readonly Term[]): Dim | undefined {
-  for (const [i, t] of terms.entries()) {
-    for (const [p, m] of t.atoms.entries()) {
+  for (let i = 0; i < terms.length; i++) {
+    const t = terms[i]!;
+    for (let p = 0; p < t.atoms.length; p++) {
+      const m = t.atoms[p]!;
       if (m.kind !== "mod") continue;
-      const rest = productOf(
-        t.coeff,
-        t.atoms.filter((_, q) => q !== p),
-      );
-      const scale = mulDim(rest, m.rhs);
-      for (const x of [m.lhs, ...remaindersOf(m, terms)]) {
-        const quotient = mulDim(scale, floorDiv(x, m.rhs));
-        // A quotient of several terms (⌊x/c⌋ itself simplified) is looked for term by term.
-        const found = termsOf(quotient).map((w) => terms.findIndex((u) => sameTerm(u, w)));
-        if (found.length === 0 || found.includes(-1) || found.includes(i)) continue;
-        const others = terms.filter((_, q) => q !== i && !found.includes(q));
-        return addDim(build(others), mulDim(rest, x));
-      }
+      const found = wholeOf(terms, i, p, m);
+      if (found !== undefined) return found;
     }
   }
   return undefined;
+}
+
+/** The sum, if the remainder at this place of it and its quotient become one. */
+function wholeOf(terms: readonly Term[], i: number, p: number, m: Compound): Dim | undefined {
+  const own = quotientOf(m);
+  const others = remaindersOf(m, terms);
+  if (others.length === 0 && !mayHold(terms, own)) return undefined;
+  const { coeff, atoms } = terms[i]!;
+  const besides = atoms.filter((_, q) => q !== p);
+  const rest = productOf(coeff, besides);
+  const scale = mulDim(rest, m.rhs);
+  for (const x of [m.lhs, ...others]) {
+    const quotient = mulDim(scale, x === m.lhs ? own : floorDiv(x, m.rhs));
+    // A quotient of several terms (⌊x/c⌋ itself simplified) is looked for term by term.
+    const found = termsOf(quotient).map((w) => terms.findIndex((u) => sameTerm(u, w)));
+    if (found.length === 0 || found.includes(-1) || found.includes(i)) continue;
+    const left = terms.filter((_, q) => q !== i && !found.includes(q));
+    return addDim(build(left), mulDim(rest, x));
+  }
+  return undefined;
+}
+
+const quotients = new WeakMap<Compound, Dim>();
+
+/** ⌊x/c⌋ of x mod c: asked for wherever the remainder stands in a sum. */
+function quotientOf(m: Compound): Dim {
+  const made = quotients.get(m) ?? floorDiv(m.lhs, m.rhs);
+  quotients.set(m, made);
+  return made;
+}
+
+/** False if no term has the one atom that a quotient is. */
+function mayHold(terms: readonly Term[], quotient: Dim): boolean {
+  const atom = atomOf(quotient);
+  if (!atom) return quotient !== 0;
+  return terms.some(({ atoms }) => atoms.some((a) => a.key === atom.key));
 }
 
 /** The x = y mod a·c in quotients ⌊x/c⌋ of these terms, given y mod c. */
@@ -155,18 +140,21 @@ const productOf = (coeff: number, atoms: readonly Atom[]): Dim => build([term(co
  */
 export function addDim(a: Dim, b: Dim): Dim {
   if (typeof a === "number") return typeof b === "number" ? a + b : addConstant(b, a);
-  return typeof b === "number" ? addConstant(a, b) : build([...a.terms, ...b.terms]);
+  if (typeof b === "number") return addConstant(a, b);
+  return a.inOrder && b.inOrder
+    ? ofMerged(joined(a.terms, b.terms))
+    : build([...a.terms, ...b.terms]);
 }
 
 /** The constant is the last term. */
 function addConstant(d: DimExpr, n: number): Dim {
   if (n === 0) return d;
   const last = d.terms.at(-1)!;
-  if (last.atoms.length > 0) return new DimExpr([...d.terms, constantTerm(n)]);
+  if (last.atoms.length > 0) return new DimExpr([...d.terms, constantTerm(n)], d.inOrder);
   const rest = d.terms.slice(0, -1);
   const sum = last.coeff + n;
   if (sum !== 0) rest.push(constantTerm(sum));
-  return rest.length === 1 ? ofTerm(rest[0]!) : new DimExpr(rest);
+  return rest.length === 1 ? ofTerm(rest[0]!) : new DimExpr(rest, d.inOrder);
 }
 
 /**
@@ -180,7 +168,8 @@ export const negDim = (a: Dim): Dim => mulDim(a, -1);
  * @example
  *   subDim(5, 2) // 3
  */
-export const subDim = (a: Dim, b: Dim): Dim => addDim(a, negDim(b));
+export const subDim = (a: Dim, b: Dim): Dim =>
+  typeof b === "number" ? addDim(a, -b) : addDim(a, negDim(b));
 
 /**
  * `a`·`b` of extents. No counterpart in PyTorch.
@@ -202,7 +191,12 @@ export function mulDim(a: Dim, b: Dim): Dim {
 /** The order of terms does not depend on their coefficients. */
 function scaled(d: DimExpr, n: number): Dim {
   if (n === 0) return 0;
-  return n === 1 ? d : new DimExpr(d.terms.map((t) => ({ ...t, coeff: t.coeff * n })));
+  return n === 1
+    ? d
+    : new DimExpr(
+        d.terms.map((t) => withCoeff(t, t.coeff * n)),
+        d.inOrder,
+      );
 }
 
 /** Whether a quotient, remainder, minimum or maximum has the symbol: no sum is linear in it. */
@@ -212,7 +206,7 @@ const holdsInside = (a: Atom, name: string): boolean =>
 /** True only if d ≥ 0 can be proved from the bounds of its symbols. */
 export function isNonNegative(d: Dim, depth = 4): boolean {
   if (minOfDim(d) >= 0) return true;
-  if (typeof d === "number" || depth === 0) return false;
+  if (typeof d === "number" || depth === 0 || isBounded(d)) return false;
   // Put the worst value for a loop variable with a symbolic extent: 0 where it counts up, its last
   // where it counts down. Sound for terms that are linear in it.
   for (const t of d.terms)
@@ -247,7 +241,11 @@ export function isNonNegative(d: Dim, depth = 4): boolean {
 }
 
 /** True only if a < b can be proved. */
-export const provablyLess = (a: Dim, b: Dim): boolean => isNonNegative(subDim(subDim(b, a), 1));
+export function provablyLess(a: Dim, b: Dim): boolean {
+  if (maxOfDim(a) < minOfDim(b)) return true;
+  if (typeof b === "number" && isBounded(a)) return false;
+  return isNonNegative(subDim(subDim(b, a), 1));
+}
 
 /** t / c if the division is exact for every value of the symbols. */
 export function divideTerm(t: Term, c: Dim): Dim | undefined {
@@ -266,18 +264,22 @@ export function divideTerm(t: Term, c: Dim): Dim | undefined {
 
 /** e = c·quotient + rest, taking out every term that c divides exactly. */
 function split(e: Dim, c: Dim): { quotient: Dim; rest: Dim } {
-  let [quotient, rest]: [Dim, Dim] = [0, 0];
+  const [taken, left]: [Term[], Term[]] = [[], []];
   for (const t of termsOf(e)) {
     if (t.atoms.length === 0 && typeof c === "number") {
-      quotient = addDim(quotient, Math.floor(t.coeff / c));
-      rest = addDim(rest, t.coeff - Math.floor(t.coeff / c) * c);
+      const times = Math.floor(t.coeff / c);
+      if (times !== 0) taken.push(constantTerm(times));
+      const over = t.coeff - times * c;
+      if (over !== 0) left.push(times === 0 ? t : constantTerm(over));
       continue;
     }
     const q = divideTerm(t, c);
-    if (q === undefined) rest = addDim(rest, build([t]));
-    else quotient = addDim(quotient, q);
+    if (q === undefined) left.push(t);
+    else taken.push(...termsOf(q));
   }
-  return { quotient, rest };
+  // Terms of a sum are merged and in order, and so are some of them.
+  if (taken.length === 0) return { quotient: 0, rest: e };
+  return { quotient: build(taken), rest: build(left) };
 }
 
 /** A common divisor g of c and of a part of e: e = g·high + low with 0 ≤ low < g. */

@@ -195,8 +195,14 @@ export const makeUnique = (parts: NodeParts): Tensor => recorded(new Tensor(part
 /** As printed, but with the ranges of symbols. */
 const shapeKey = (shape: Shape): string => `[${shape.map(keyOfDim)}]`;
 
-const keyOf = (p: NodeParts): string =>
-  `${p.op}(${p.operands.map((t) => t.id)})${attrKey(p.attrs)}${p.dtype}${shapeKey(p.shape)}${(p.regions ?? []).map(regionKey)}`;
+/** Asked for each node that is made, eager ones too: in loops, since lists of texts are garbage. */
+function keyOf({ op, operands, attrs, dtype, shape, regions }: NodeParts): string {
+  let key = op;
+  for (const t of operands) key += `,${t.id}`;
+  key += attrKey(attrs) + dtype;
+  for (const d of shape) key += `,${keyOfDim(d)}`;
+  return regions?.length ? `${key}${regions.map(regionKey)}` : key;
+}
 
 const regionKeys = new WeakMap<Graph, string>();
 
@@ -225,11 +231,13 @@ function regionKey(graph: Graph): string {
 export function attrKey(value: AttrValue): string {
   if (value instanceof DimExpr) return keyOfDim(value);
   if (Array.isArray(value)) return `[${value.map(attrKey).join(",")}]`;
-  if (typeof value === "object")
-    return `{${Object.keys(value)
-      .sort()
-      .map((k) => `${k}:${attrKey((value as Attrs)[k]!)}`)
-      .join(",")}}`;
+  if (typeof value === "object") {
+    const names = Object.keys(value);
+    if (names.length > 1) names.sort();
+    let key = "";
+    for (const k of names) key += `${key && ","}${k}:${attrKey((value as Attrs)[k]!)}`;
+    return `{${key}}`;
+  }
   if (typeof value === "string") return JSON.stringify(value);
   return Object.is(value, -0) ? "-0" : String(value);
 }

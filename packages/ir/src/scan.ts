@@ -6,7 +6,7 @@ import { addDim, type Dim, dim, floorDiv, maxDim, minDim, modDim, mulDim, subDim
 import { GraphError } from "./errors.ts";
 
 /** For what reads dims as they stand, rather than simplified. */
-export { compound, term } from "./dim-expr.ts";
+export { areInOrder, compound, term } from "./dim-expr.ts";
 
 export class Scanner {
   readonly text: string;

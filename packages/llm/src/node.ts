@@ -3,20 +3,20 @@
  * Face has them, or all of it in one GGUF file. A page never imports this.
  */
 import { existsSync, statSync } from "node:fs";
-import { open } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { loadWeights } from "kiln-ml";
-import { type Constant, readSafetensors } from "kiln-ml/artifact";
-import { type DecoderConfig, decoderConfig } from "./architecture.ts";
 import { bpeVocabulary } from "./bpe-vocabulary.ts";
 import { type ChatTemplate, chatTemplate } from "./chat-template.ts";
+import { type DecoderConfig, decoderConfig } from "./config.ts";
+import type { Json } from "./config-reader.ts";
 import { Decoder } from "./decoder.ts";
-import { LanguageModelError, listed } from "./errors.ts";
+import { LanguageModelError } from "./errors.ts";
+import { bytesOf, jsonIn, weightsIn } from "./folder.ts";
 import type { Tokenizer } from "./generate.ts";
 import { type GgufFile, readGguf } from "./gguf.ts";
 import { ggufModel } from "./gguf-model.ts";
 import { jsonTokenizer } from "./json-tokenizer.ts";
-import { shardsOf, tensorsOfShard } from "./shards.ts";
+import { decoderTensors } from "./public-names.ts";
 import { checkSize } from "./size.ts";
 import { spmTokenizer, spmVocabulary } from "./spm-tokenizer.ts";
 
@@ -56,8 +56,6 @@ export async function loadModel(path: string): Promise<LanguageModel> {
   return found;
 }
 
-type Json = Readonly<Record<string, unknown>>;
-
 async function ofFolder(folder: string): Promise<LanguageModel> {
   const [config, tokens] = [
     await jsonIn(folder, "config.json"),
@@ -73,22 +71,11 @@ async function ofFolder(folder: string): Promise<LanguageModel> {
   const more = [sampling.eos_token_id].flat().filter((x) => typeof x === "number");
   const all: DecoderConfig = { ...told, ends: [...new Set([...told.ends, ...more])] };
   const tokenizer = await jsonTokenizer(tokens, about);
-  const tensors = withoutExtras(await weightsIn(folder), all);
+  const tensors = decoderTensors(await weightsIn(folder), all);
   checkSize(all, tensors, "config.json");
   const net = new Decoder(all, { empty: true });
   await loadWeights(net, tensors, { convert: true });
   return { net, tokenizer, chat: await chatIn(folder, about) };
-}
-
-/** What some files have besides, and the model makes itself. */
-function withoutExtras(
-  tensors: Readonly<Record<string, Constant>>,
-  { tied }: DecoderConfig,
-): Record<string, Constant> {
-  const kept = Object.entries(tensors).filter(
-    ([name]) => !name.endsWith(".rotary_emb.inv_freq") && !(tied && name === "lm_head.weight"),
-  );
-  return Object.fromEntries(kept);
 }
 
 async function chatIn(folder: string, about: Json): Promise<ChatTemplate | undefined> {
@@ -106,29 +93,6 @@ async function chatIn(folder: string, about: Json): Promise<ChatTemplate | undef
     return name.endsWith("_token") && typeof text === "string" ? [[name, text]] : [];
   });
   return chatTemplate(source as string, Object.fromEntries(special));
-}
-
-const single = "model.safetensors";
-const index = "model.safetensors.index.json";
-
-async function weightsIn(folder: string): Promise<Record<string, Constant>> {
-  if (existsSync(join(folder, single)))
-    return { ...readSafetensors(await bytesOf(join(folder, single)), single).tensors };
-  const list = await jsonIn(folder, index);
-  if (!list)
-    throw new LanguageModelError(
-      `loadModel: ${basename(folder)} has neither ${single} nor ${index}\n  download the weights into it`,
-    );
-  const shards = shardsOf(list, index);
-  const absent = [...shards.keys()].filter((f) => !existsSync(join(folder, f)));
-  if (absent.length)
-    throw new LanguageModelError(
-      `loadModel: ${absent.length} of ${shards.size} shards are absent: ${listed(absent)}\n  download them into ${basename(folder)}`,
-    );
-  const out: Record<string, Constant> = {};
-  for (const [file, names] of shards)
-    Object.assign(out, tensorsOfShard(await bytesOf(join(folder, file)), file, names, index));
-  return out;
 }
 
 async function ofGguf(path: string): Promise<LanguageModel> {
@@ -157,33 +121,5 @@ export async function ggufTokenizer({ metadata }: Pick<GgufFile, "metadata">): P
     : spmTokenizer(spmVocabulary(metadata));
 }
 
-/** Undefined where the file is absent. */
-async function jsonIn(folder: string, name: string): Promise<Json | undefined> {
-  const path = join(folder, name);
-  if (!existsSync(path)) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder().decode(await bytesOf(path)));
-  } catch (e) {
-    throw new LanguageModelError(`loadModel: ${name} is no JSON: ${(e as Error).message}`);
-  }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
-  throw new LanguageModelError(`loadModel: ${name} is no object`);
-}
-
-/** A whole file; in parts, since one read gives 2 GiB at most. */
-async function bytesOf(path: string): Promise<Uint8Array> {
-  const file = await open(path);
-  try {
-    const bytes = new Uint8Array((await file.stat()).size);
-    for (let at = 0; at < bytes.length; ) {
-      const { bytesRead } = await file.read(bytes, at, Math.min(2 ** 30, bytes.length - at), at);
-      if (bytesRead === 0)
-        throw new LanguageModelError(`loadModel: ${basename(path)} ended while it was read`);
-      at += bytesRead;
-    }
-    return bytes;
-  } finally {
-    await file.close();
-  }
-}
+export { type EncoderModel, loadEncoder } from "./load-encoder.ts";
+export { loadSpeechModel } from "./load-speech.ts";

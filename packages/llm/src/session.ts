@@ -6,9 +6,10 @@
  */
 import { type CompiledFunction, compile, type TargetOption, versionOf } from "kiln-ml";
 import { checkOptions, type OptionNames, type Tensor, takeAlongAxis } from "kiln-ml/ir";
-import { caches, type Decoder, type LayerCache } from "./decoder.ts";
+import type { LayerCache } from "./cache.ts";
 import { LanguageModelError } from "./errors.ts";
 import { chooseBy, knobsOf, programOf, type SamplingOptions } from "./sampler.ts";
+import type { TextNet } from "./text-net.ts";
 
 export interface TextSessionOptions {
   /** Where it runs; the default target if not given. */
@@ -41,7 +42,7 @@ const mostChoices = 8;
  *     const session = new TextSession(net, { target: "wasm", capacity: 512 });
  */
 export class TextSession {
-  readonly net: Decoder;
+  readonly net: TextNet;
   readonly batch: number;
   readonly capacity: number;
   readonly chunk: number;
@@ -59,7 +60,7 @@ export class TextSession {
   #ran = 0;
   #turn = 0;
 
-  constructor(net: Decoder, options: TextSessionOptions = {}) {
+  constructor(net: TextNet, options: TextSessionOptions = {}) {
     checkOptions("textSession", options, sessionOptions);
     const { batch = 1, capacity = net.config.context, chunk = 128, target } = options;
     for (const [name, value] of Object.entries({ batch, capacity, chunk }))
@@ -75,7 +76,7 @@ export class TextSession {
     this.batch = batch;
     this.capacity = capacity;
     this.chunk = chunk;
-    this.cache = caches(net.config, batch, capacity);
+    this.cache = net.caches(batch, capacity);
     this.#target = target;
     this.#written = Array.from({ length: batch }, () => []);
     this.#places = Int32Array.from({ length: capacity }, (_, i) => i);
@@ -118,6 +119,11 @@ export class TextSession {
     let n = 0;
     while (n < text.length && n < written.length && written[n] === text[n]) n++;
     return n;
+  }
+
+  /** Nothing is known of what has run: what texts stand beside is another. */
+  forget(): void {
+    for (const written of this.#written) written.length = 0;
   }
 
   #weightsVersion(): number {

@@ -63,7 +63,8 @@ for (const json of [llama, windows])
     // Another end of what was said, then the same once more.
     const other = [...prompt.slice(0, 5), 20, 21];
     const third = await told(session, [other]);
-    assert.is(third.ran, 2 + 5);
+    // A window's rows are used again: 15 tokens back, what stood there is gone.
+    assert.is(third.ran, json === windows ? 7 + 5 : 2 + 5);
     assert.equal(third.made, (await fresh(net, [other])).made);
     const again = await told(session, [other]);
     assert.is(again.ran, 1 + 5);

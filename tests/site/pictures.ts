@@ -53,6 +53,17 @@ await visit("gallery/onnx.html", async (page) => {
   await page.addStyleTag({ content: ".pictures{width:560px}.pictures figcaption{display:none}" });
   await keep(page, "onnx", ".pictures");
 });
+await visit("gallery/chat.html", async (page) => {
+  await isDone(page);
+  for (const text of ["tell me about a fox", "a story about an owl"]) {
+    await page.fill("#text", text);
+    await page.press("#text", "Enter");
+    await page.waitForFunction(() => document.body.dataset.state === "running");
+    await isDone(page);
+  }
+  await page.addStyleTag({ content: ".work{width:600px!important}" });
+  await keep(page, "chat", "#talk");
+});
 /** Of demos that learn, what stands around this. */
 const middles = {
   gpt: "#said",

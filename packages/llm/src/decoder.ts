@@ -4,7 +4,15 @@
  * and read up to the longest text.
  */
 import { checkOptions, type Dim, iota, type Tensor } from "kiln-ml/ir";
-import { caches, type LayerCache, written } from "./cache.ts";
+import {
+  type CacheOptions,
+  caches,
+  heldBy,
+  type LayerCache,
+  type Ring,
+  slotsOf,
+  written,
+} from "./cache.ts";
 import type { DecoderConfig } from "./config.ts";
 import {
   attended,
@@ -26,7 +34,8 @@ import type { StepInputs, TextNet } from "./text-net.ts";
 
 /** Where a step's tokens stand and what they may see. */
 interface Step {
-  readonly positions: Tensor;
+  /** Rows of the cache that its tokens are written to: i32[B, T]. */
+  readonly places: Tensor;
   readonly turn: Turn;
   /** bool[B, 1, T, S]. */
   readonly mask: Tensor;
@@ -68,8 +77,8 @@ class Attention extends Named {
     if (turns) [q, k] = [turned(q, step.turn), turned(k, step.turn)];
     if (cache)
       [k, v] = [
-        written(cache.key, k, step.positions, step.keys),
-        written(cache.value, v, step.positions, step.keys),
+        written(cache.key, k, step.places, step.keys),
+        written(cache.value, v, step.places, step.keys),
       ];
     return this.o_proj.forward(attended(q, k, v, { scale, cap: attentionCap, mask: step.mask }));
   }
@@ -198,8 +207,8 @@ export class Decoder extends Named implements TextNet {
     return this.scores(this.states(tokens));
   }
 
-  caches(batch: number, capacity: number): LayerCache[] {
-    return caches(this.config, batch, capacity);
+  caches(batch: number, capacity: number, options?: CacheOptions): LayerCache[] {
+    return caches(this.config, batch, capacity, options);
   }
 
   /** What the last layer makes of texts, padded at their ends: a token sees none after it. */
@@ -211,7 +220,10 @@ export class Decoder extends Named implements TextNet {
   /** What the last layer makes of tokens: f32[B, T, width], normalised. */
   hidden({ tokens, positions, keys }: StepInputs, cache?: readonly LayerCache[]): Tensor {
     const { width, scaledEmbedding, window, local, turning } = this.config;
-    const [wide, near] = this.#steps(positions, keys, cache?.[0]?.key.shape[1]);
+    const rings = cache?.flatMap((c) => c.ring ?? []) ?? [];
+    const [full, ring] = [cache?.find((c) => !c.ring), rings[0]];
+    const capacity = ring?.capacity ?? full?.key.rows.shape[1];
+    const [wide, near] = this.#steps(positions, keys, capacity, ring);
     let x = this.model.forward(tokens, positions);
     if (scaledEmbedding) x = x.mul(Math.sqrt(width));
     for (const [i, layer] of this.model.layers.entries()) {
@@ -221,20 +233,36 @@ export class Decoder extends Named implements TextNet {
     return this.model.norm.forward(x);
   }
 
-  #steps(positions: Tensor, keys: Tensor, capacity: Dim | undefined): [Step, Step] {
+  /** For layers that see everything, and for those with a window. */
+  #steps(
+    positions: Tensor,
+    keys: Tensor,
+    capacity: Dim | undefined,
+    ring: Ring | undefined,
+  ): [Step, Step] {
     const { config } = this;
-    const [query, key] = [positions.expandDims(-1), keys.expandDims(0).expandDims(0)];
-    const past = key.lessEqual(query);
-    const near = key.greater(query.sub(config.window ?? 0));
+    const query = positions.expandDims(-1);
+    const past = (held: Tensor): Tensor => held.expandDims(-2).lessEqual(query);
+    const near = (held: Tensor): Tensor => {
+      const key = held.expandDims(-2);
+      const isNear = past(held).and(key.greater(query.sub(config.window ?? 0)));
+      return ring ? isNear.and(key.greaterEqual(0)) : isNear;
+    };
     const length = capacity ?? keys.shape[0];
     const room = typeof length === "number" ? length : config.context;
-    const step = (mask: Tensor, isLocal: boolean): Step => ({
-      positions,
+    const step = (mask: Tensor, places: Tensor, isLocal: boolean): Step => ({
+      places,
       turn: turnOf(positions, rates(config, isLocal, room), config.ropeScaling?.gain ?? 1),
       mask: mask.expandDims(1),
-      keys: keys.shape[0]!,
+      keys: mask.shape[2]!,
     });
-    return [step(past, false), step(past.and(near), true)];
+    const all = keys.expandDims(0);
+    return [
+      step(past(all), positions, false),
+      ring
+        ? step(near(heldBy(positions, ring)), slotsOf(positions, ring), true)
+        : step(near(all), positions, true),
+    ];
   }
 
   /** x: f32[…, width] → f32[…, vocabulary]. */

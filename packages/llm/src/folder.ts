@@ -1,76 +1,25 @@
-/**
- * Files of a folder in the layout of Hugging Face: JSON, and weights in one file or in shards.
- */
-import { existsSync } from "node:fs";
+/** Folders on disks, for Node. */
+import { existsSync, readdirSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, join } from "node:path";
-import { type Constant, readSafetensors } from "kiln-ml/artifact";
-import type { Json } from "./config-reader.ts";
-import { LanguageModelError, listed } from "./errors.ts";
-import type { Tokenizer } from "./generate.ts";
-import { jsonTokenizer } from "./json-tokenizer.ts";
-import { shardsOf, tensorsOfShard } from "./shards.ts";
+import { LanguageModelError } from "./errors.ts";
+import type { ModelFiles } from "./model-files.ts";
 
-/**
- * The config.json of a folder and its tokenizer. Rejects with LanguageModelError for those that are
- * absent.
- */
-export async function modelIn(
-  folder: string,
-  op: string,
-): Promise<{ readonly json: Json; readonly tokenizer: Tokenizer }> {
-  if (!existsSync(folder))
+/** What lies in a folder, and one level below. */
+export function folderOf(path: string, op: string): ModelFiles {
+  if (!existsSync(path))
     throw new LanguageModelError(
-      `${op}: ${basename(folder)} does not exist\n  give the folder of a model`,
+      `${op}: ${basename(path)} does not exist\n  give the folder of a model`,
     );
-  const [json, tokens] = [
-    await jsonIn(folder, "config.json"),
-    await jsonIn(folder, "tokenizer.json"),
-  ];
-  if (!json || !tokens)
-    throw new LanguageModelError(
-      `${op}: ${basename(folder)} has no ${json ? "tokenizer.json" : "config.json"}\n  give the folder of a model`,
-    );
-  const about = (await jsonIn(folder, "tokenizer_config.json")) ?? {};
-  return { json, tokenizer: await jsonTokenizer(tokens, about) };
-}
-
-const single = "model.safetensors";
-const index = "model.safetensors.index.json";
-
-/** The tensors of all shards. Rejects with LanguageModelError for those that are absent. */
-export async function weightsIn(folder: string): Promise<Record<string, Constant>> {
-  if (existsSync(join(folder, single)))
-    return { ...readSafetensors(await bytesOf(join(folder, single)), single).tensors };
-  const list = await jsonIn(folder, index);
-  if (!list)
-    throw new LanguageModelError(
-      `loadModel: ${basename(folder)} has neither ${single} nor ${index}\n  download the weights into it`,
-    );
-  const shards = shardsOf(list, index);
-  const absent = [...shards.keys()].filter((f) => !existsSync(join(folder, f)));
-  if (absent.length)
-    throw new LanguageModelError(
-      `loadModel: ${absent.length} of ${shards.size} shards are absent: ${listed(absent)}\n  download them into ${basename(folder)}`,
-    );
-  const out: Record<string, Constant> = {};
-  for (const [file, names] of shards)
-    Object.assign(out, tensorsOfShard(await bytesOf(join(folder, file)), file, names, index));
-  return out;
-}
-
-/** Undefined where the file is absent. */
-export async function jsonIn(folder: string, name: string): Promise<Json | undefined> {
-  const path = join(folder, name);
-  if (!existsSync(path)) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder().decode(await bytesOf(path)));
-  } catch (e) {
-    throw new LanguageModelError(`loadModel: ${name} is no JSON: ${(e as Error).message}`);
-  }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
-  throw new LanguageModelError(`loadModel: ${name} is no object`);
+  const within = (folder: string): string[] => readdirSync(join(path, folder));
+  const names = within("").flatMap((name) =>
+    statSync(join(path, name)).isDirectory() ? within(name).map((n) => `${name}/${n}`) : [name],
+  );
+  return {
+    name: basename(path),
+    names: new Set(names),
+    read: (name) => bytesOf(join(path, name)),
+  };
 }
 
 /** A whole file; in parts, since one read gives 2 GiB at most. */

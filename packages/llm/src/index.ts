@@ -4,7 +4,7 @@
  */
 export { type ActivationName, type Architecture, architectures } from "./architecture.ts";
 export { bpeVocabulary } from "./bpe-vocabulary.ts";
-export type { LayerCache } from "./cache.ts";
+export type { CacheDtype, CacheOptions, CacheRows, LayerCache, Ring } from "./cache.ts";
 export { type ChatMessage, type ChatTemplate, chatTemplate } from "./chat-template.ts";
 export { type DecoderConfig, decoderConfig } from "./config.ts";
 export { Decoder } from "./decoder.ts";
@@ -31,6 +31,8 @@ export { type GgufModel, ggufModel } from "./gguf-model.ts";
 export { jsonTokenizer } from "./json-tokenizer.ts";
 export type { DecoderOptions } from "./layers.ts";
 export { logMelFeatures } from "./log-mel.ts";
+export type { ModelFiles } from "./model-files.ts";
+export { type LanguageModel, openModelFiles } from "./open-model.ts";
 export type { RopeScaling } from "./rope-config.ts";
 export { choose, type SamplingOptions } from "./sampler.ts";
 export { TextSession, type TextSessionOptions } from "./session.ts";

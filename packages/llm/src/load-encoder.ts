@@ -2,15 +2,15 @@
  * Encoders of texts in folders, for Node: config.json, safetensors and tokenizer.json, and what
  * sentence-transformers' files say of pooling.
  */
-import { join } from "node:path";
 import { loadWeights } from "kiln-ml";
 import type { Json } from "./config-reader.ts";
 import type { Pooling } from "./embedder.ts";
 import { Encoder } from "./encoder.ts";
 import { encoderConfig } from "./encoder-config.ts";
 import { LanguageModelError } from "./errors.ts";
-import { jsonIn, modelIn, weightsIn } from "./folder.ts";
+import { folderOf } from "./folder.ts";
 import type { Tokenizer } from "./generate.ts";
+import { jsonIn, modelIn, weightsIn } from "./model-files.ts";
 import { encoderTensors } from "./public-names.ts";
 import { checkHeld, encoderParameters } from "./size.ts";
 
@@ -30,14 +30,15 @@ export interface EncoderModel {
  *
  * Rejects as `loadModel` does.
  */
-export async function loadEncoder(folder: string): Promise<EncoderModel> {
+export async function loadEncoder(path: string): Promise<EncoderModel> {
+  const folder = folderOf(path, "loadEncoder");
   const { json, tokenizer } = await modelIn(folder, "loadEncoder");
   const config = encoderConfig(json);
   const tensors = encoderTensors(await weightsIn(folder), config);
   checkHeld(encoderParameters(config), tensors, "config.json");
   const net = new Encoder(config, { empty: true });
   await loadWeights(net, tensors, { convert: true });
-  const pooling = poolingOf((await jsonIn(folder, join("1_Pooling", "config.json"))) ?? {});
+  const pooling = poolingOf((await jsonIn(folder, "1_Pooling/config.json")) ?? {});
   return { net, tokenizer, ...(pooling && { pooling }) };
 }
 

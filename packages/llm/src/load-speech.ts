@@ -2,8 +2,9 @@
  * Models that hear in folders, for Node: config.json, safetensors and tokenizer.json.
  */
 import { loadWeights } from "kiln-ml";
-import { modelIn, weightsIn } from "./folder.ts";
+import { folderOf } from "./folder.ts";
 import type { Tokenizer } from "./generate.ts";
+import { modelIn, weightsIn } from "./model-files.ts";
 import { checkHeld, whisperParameters } from "./size.ts";
 import { Whisper } from "./whisper.ts";
 import { whisperConfig } from "./whisper-config.ts";
@@ -17,8 +18,9 @@ import { whisperConfig } from "./whisper-config.ts";
  * Rejects as `loadModel` does.
  */
 export async function loadSpeechModel(
-  folder: string,
+  path: string,
 ): Promise<{ readonly net: Whisper; readonly tokenizer: Tokenizer }> {
+  const folder = folderOf(path, "loadSpeechModel");
   const { json, tokenizer } = await modelIn(folder, "loadSpeechModel");
   const config = whisperConfig(json);
   const { "proj_out.weight": _tied, ...tensors } = await weightsIn(folder);

@@ -3,30 +3,10 @@
  * Face has them, or all of it in one GGUF file. A page never imports this.
  */
 import { existsSync, statSync } from "node:fs";
-import { basename, join } from "node:path";
-import { loadWeights } from "kiln-ml";
-import { bpeVocabulary } from "./bpe-vocabulary.ts";
-import { type ChatTemplate, chatTemplate } from "./chat-template.ts";
-import { type DecoderConfig, decoderConfig } from "./config.ts";
-import type { Json } from "./config-reader.ts";
-import { Decoder } from "./decoder.ts";
+import { basename } from "node:path";
 import { LanguageModelError } from "./errors.ts";
-import { bytesOf, jsonIn, weightsIn } from "./folder.ts";
-import type { Tokenizer } from "./generate.ts";
-import { type GgufFile, readGguf } from "./gguf.ts";
-import { ggufModel } from "./gguf-model.ts";
-import { jsonTokenizer } from "./json-tokenizer.ts";
-import { decoderTensors } from "./public-names.ts";
-import { checkSize } from "./size.ts";
-import { spmTokenizer, spmVocabulary } from "./spm-tokenizer.ts";
-
-/** A model with its weights, and what texts are for it. */
-export interface LanguageModel {
-  readonly net: Decoder;
-  readonly tokenizer: Tokenizer;
-  /** Undefined for a model that was not made to converse. */
-  readonly chat: ChatTemplate | undefined;
-}
+import { bytesOf, folderOf } from "./folder.ts";
+import { type LanguageModel, openGguf, openModelFiles } from "./open-model.ts";
 
 /**
  * The model of a folder (`config.json`, `tokenizer.json`, `model.safetensors` or its shards by
@@ -46,80 +26,11 @@ export async function loadModel(path: string): Promise<LanguageModel> {
     throw new LanguageModelError(
       `loadModel: ${basename(path)} does not exist\n  give the folder of a model, or a .gguf file`,
     );
-  const found = statSync(path).isDirectory() ? await ofFolder(path) : await ofGguf(path);
-  const { size } = found.tokenizer;
-  const { vocabulary } = found.net.config;
-  if (size > vocabulary)
-    throw new LanguageModelError(
-      `loadModel: the tokenizer knows ${size} tokens, the model ${vocabulary}\n  take the tokenizer that came with the weights`,
-    );
-  return found;
-}
-
-async function ofFolder(folder: string): Promise<LanguageModel> {
-  const [config, tokens] = [
-    await jsonIn(folder, "config.json"),
-    await jsonIn(folder, "tokenizer.json"),
-  ];
-  if (!config || !tokens)
-    throw new LanguageModelError(
-      `loadModel: ${basename(folder)} has no ${config ? "tokenizer.json" : "config.json"}\n  give the folder of a model, or a .gguf file`,
-    );
-  const about = (await jsonIn(folder, "tokenizer_config.json")) ?? {};
-  const sampling = (await jsonIn(folder, "generation_config.json")) ?? {};
-  const told = decoderConfig(config);
-  const more = [sampling.eos_token_id].flat().filter((x) => typeof x === "number");
-  const all: DecoderConfig = { ...told, ends: [...new Set([...told.ends, ...more])] };
-  const tokenizer = await jsonTokenizer(tokens, about);
-  const tensors = decoderTensors(await weightsIn(folder), all);
-  checkSize(all, tensors, "config.json");
-  const net = new Decoder(all, { empty: true });
-  await loadWeights(net, tensors, { convert: true });
-  return { net, tokenizer, chat: await chatIn(folder, about) };
-}
-
-async function chatIn(folder: string, about: Json): Promise<ChatTemplate | undefined> {
-  const file = join(folder, "chat_template.jinja");
-  const listed = [about.chat_template].flat().map((t) => {
-    const { name = "default", template } = (t ?? {}) as Json;
-    return typeof t === "string" ? t : name === "default" ? template : undefined;
-  });
-  const source = existsSync(file)
-    ? new TextDecoder().decode(await bytesOf(file))
-    : listed.find((t) => typeof t === "string");
-  if (source === undefined) return undefined;
-  const special = Object.entries(about).flatMap(([name, value]) => {
-    const text = typeof value === "string" ? value : (value as Json | null)?.content;
-    return name.endsWith("_token") && typeof text === "string" ? [[name, text]] : [];
-  });
-  return chatTemplate(source as string, Object.fromEntries(special));
-}
-
-async function ofGguf(path: string): Promise<LanguageModel> {
-  const file = readGguf(await bytesOf(path), { file: basename(path) });
-  const { config, tensors } = ggufModel(file);
-  const tokenizer = await ggufTokenizer(file);
-  checkSize(config, tensors, basename(path));
-  const net = new Decoder(config, { empty: true });
-  await loadWeights(net, tensors);
-  const source = file.metadata.get("tokenizer.chat_template");
-  const pieces = file.metadata.get("tokenizer.ggml.tokens") as readonly string[];
-  const piece = (name: string) =>
-    pieces[Number(file.metadata.get(`tokenizer.ggml.${name}_token_id`) ?? -1)] ?? "";
-  const special = { bos_token: piece("bos"), eos_token: piece("eos") };
-  const chat = typeof source === "string" ? await chatTemplate(source, special) : undefined;
-  return { net, tokenizer, chat };
-}
-
-/**
- * The tokenizer of a GGUF file: SentencePiece's or GPT-2's kind. Rejects with LanguageModelError
- * for one of another kind.
- */
-export async function ggufTokenizer({ metadata }: Pick<GgufFile, "metadata">): Promise<Tokenizer> {
-  return metadata.get("tokenizer.ggml.model") === "gpt2"
-    ? jsonTokenizer(bpeVocabulary(metadata))
-    : spmTokenizer(spmVocabulary(metadata));
+  if (statSync(path).isDirectory()) return openModelFiles(folderOf(path, "loadModel"));
+  // What it is called is no matter here: whoever names a file means that it is one of GGUF's.
+  return openGguf(await bytesOf(path), basename(path));
 }
 
 export { type EncoderModel, loadEncoder } from "./load-encoder.ts";
 export { loadSpeechModel } from "./load-speech.ts";
+export { ggufTokenizer, type LanguageModel } from "./open-model.ts";

@@ -4,7 +4,7 @@
  */
 import type { nn } from "kiln-ml";
 import type { Tensor } from "kiln-ml/ir";
-import type { LayerCache } from "./cache.ts";
+import type { CacheOptions, LayerCache } from "./cache.ts";
 
 /** What a step reads. */
 export interface StepInputs {
@@ -23,9 +23,11 @@ export interface TextNet extends nn.Module {
     readonly context: number;
     /** Tokens that end a text. */
     readonly ends: readonly number[];
+    /** Tokens that layers with a window see, where some have one. */
+    readonly window?: number | undefined;
   };
   /** Empty caches for `batch` texts of up to `capacity` tokens. */
-  caches(batch: number, capacity: number): LayerCache[];
+  caches(batch: number, capacity: number, options?: CacheOptions): LayerCache[];
   /** What the last layer makes of tokens: f32[B, T, width]. */
   hidden(inputs: StepInputs, cache?: readonly LayerCache[]): Tensor;
   /** x: f32[…, width] → f32[…, vocabulary]. */

@@ -4,7 +4,13 @@
  */
 import { nn } from "kiln-ml";
 import { assign, checkOptions, type Dim, iota, type Tensor } from "kiln-ml/ir";
-import { emptyCache, type LayerCache, written } from "./cache.ts";
+import {
+  type CacheDtype,
+  type CacheOptions,
+  emptyRows,
+  type LayerCache,
+  written,
+} from "./cache.ts";
 import {
   attended,
   bent,
@@ -19,7 +25,7 @@ import type { StepInputs, TextNet } from "./text-net.ts";
 import type { Side, WhisperConfig } from "./whisper-config.ts";
 
 /** Keys and values by head. */
-type Pair = Pick<LayerCache, "key" | "value">;
+type Pair = NonNullable<LayerCache["heard"]>;
 
 class Attention extends nn.Module {
   readonly q_proj: Projection;
@@ -195,14 +201,21 @@ export class Whisper extends nn.Module implements TextNet {
     return this.model.decoder.layers.map((layer) => layer.encoder_attn!.pair(heard));
   }
 
-  caches(batch: number, capacity: number): LayerCache[] {
+  caches(batch: number, capacity: number, { dtype = "f32" }: CacheOptions = {}): LayerCache[] {
     const { width, heard, decoder } = this.config;
     const { heads } = decoder;
     const shape = (length: number) => [batch, length, heads, width / heads];
-    return Array.from({ length: decoder.layers }, (_, i) => ({
-      ...emptyCache(`cache.${i}`, shape(capacity)),
-      heard: emptyCache(`heard.${i}`, shape(heard)),
-    }));
+    const pair = (name: string, length: number, kind: CacheDtype) => ({
+      key: emptyRows(`${name}.key`, shape(length), kind),
+      value: emptyRows(`${name}.value`, shape(length), kind),
+    });
+    return Array.from({ length: decoder.layers }, (_, i) => {
+      const { key, value } = pair(`heard.${i}`, heard, "f32");
+      return {
+        ...pair(`cache.${i}`, capacity, dtype),
+        heard: { key: key.rows, value: value.rows },
+      };
+    });
   }
 
   /** Writes keys and values of features into caches, and gives what they are made of. */

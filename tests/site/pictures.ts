@@ -55,13 +55,14 @@ await visit("gallery/onnx.html", async (page) => {
 });
 await visit("gallery/chat.html", async (page) => {
   await isDone(page);
-  for (const text of ["tell me about a fox", "a story about an owl"]) {
+  for (const text of ["hello", "tell me about a fox"]) {
     await page.fill("#text", text);
     await page.press("#text", "Enter");
     await page.waitForFunction(() => document.body.dataset.state === "running");
     await isDone(page);
   }
-  await page.addStyleTag({ content: ".work{width:600px!important}" });
+  await page.addStyleTag({ content:
+      ".work{width:640px!important;padding:30px}.drop,.bar,#model,#say,.work h1,.work p{display:none!important}" });
   await keep(page, "chat", "#talk");
 });
 /** Of demos that learn, what stands around this. */

@@ -15,7 +15,7 @@ const folder = "packages/site/models/teller";
 /** Short conversations first, which take a tenth of the time; then ones that fill the context. */
 const phases = [
   { batch: 16, length: 160, steps: 1500, rate: 6e-3 },
-  { batch: 6, length: 512, steps: 500, rate: 3e-3 },
+  { batch: 6, length: 512, steps: 200, rate: 3e-3 },
 ] as const;
 
 const animals = "cat dog fox bear owl mouse frog duck hare wolf hen pig".split(" ");
@@ -30,12 +30,12 @@ const endings = [
   "They laughed and played until night.",
 ];
 const asked = [
-  "tell me about a #",
-  "a story about a #",
-  "Tell me a story about a #.",
-  "do you know a #?",
+  "tell me about @ #",
+  "a story about @ #",
+  "Tell me a story about @ #.",
+  "do you know @ #?",
   "#",
-  "one about a #, please",
+  "one about @ #, please",
 ];
 const greetings = ["hello", "hi", "Hello!", "good morning", "hey"];
 const thanks = ["thank you", "thanks", "nice story", "that was good"];
@@ -50,9 +50,11 @@ function below(n: number): number {
 }
 const one = (list: readonly string[]): string => list[below(list.length)]!;
 
+const article = (noun: string): string => (/^[aeiou]/.test(noun) ? "an" : "a");
+
 function story(animal: string): string {
   const [name, thing, place] = [one(names), one(things), one(places)];
-  return `Once there was a ${animal} called ${name}. ${name} lived ${place}. One day the ${animal} found ${thing} and met ${one(friends)}. ${one(endings)}`;
+  return `Once there was ${article(animal)} ${animal} called ${name}. ${name} lived ${place}. One day the ${animal} found ${thing} and met ${one(friends)}. ${one(endings)}`;
 }
 
 function turn(): string {
@@ -60,7 +62,7 @@ function turn(): string {
   if (kind === 0) return `> ${one(greetings)}\nHello! Ask me for a story about an animal.`;
   if (kind === 1) return `> ${one(thanks)}\nYou are welcome. Shall I tell one more?`;
   const animal = one(animals);
-  return `> ${one(asked).replace("#", animal)}\n${story(animal)}`;
+  return `> ${one(asked).replace("@", article(animal)).replace("#", animal)}\n${story(animal)}`;
 }
 
 const special = ["<unk>", "<s>", "</s>"];

@@ -57,7 +57,7 @@ test("nothing but devices, the command line, files, loaders and data sets touche
     /^packages\/data\/src\/(idx|mnist|serve|node\/\w+)\.ts$/,
     /^packages\/train\/src\/(checkpoint-files|lock)\.ts$/,
     /^packages\/train\/src\/callbacks\/(checkpoint|json-lines|report|tensor-board|terminal)\.ts$/,
-    /^packages\/llm\/src\/node\.ts$/,
+    /^packages\/llm\/src\/(node|folder)\.ts$/,
     /^packages\/onnxruntime\/src\/model-file\.ts$/,
     /^packages\/serve\/src\/server\.ts$/,
     /^packages\/xla\/src\/(options|sidecar|shared-memory)\.ts$/,

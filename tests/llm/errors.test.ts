@@ -30,7 +30,7 @@ const cases: readonly Refusal[] = [
     () => decoderConfig("{}"),
   ],
   [
-    "config: unknown architecture mamba\n  known are llama, mistral, qwen2, qwen3, gemma, gemma2, gemma3_text",
+    "config: unknown architecture mamba\n  known are llama, mistral, qwen2, qwen3, gemma, gemma2, gemma3_text, gpt2, phi, phi3, smollm3",
     () => decoderConfig({ ...json, model_type: "mamba" }),
   ],
   [
@@ -44,7 +44,7 @@ const cases: readonly Refusal[] = [
       }),
   ],
   [
-    "config: unknown rope_scaling yarn\n  known are default, linear, llama3",
+    "config: unknown rope_scaling yarn\n  known are default, linear, llama3, longrope",
     () => decoderConfig({ ...json, rope_scaling: { type: "yarn", factor: 4 } }),
   ],
   [
@@ -54,6 +54,41 @@ const cases: readonly Refusal[] = [
   [
     "config: rope_theta must be a number above 0, got -1\n  take the config.json that came with the weights",
     () => decoderConfig({ ...json, rope_theta: -1 }),
+  ],
+  [
+    "config: short_factor and long_factor of rope_scaling differ in length: 1 and 2\n  take the config.json that came with the weights",
+    () =>
+      decoderConfig({
+        ...json,
+        rope_scaling: { type: "longrope", short_factor: [1], long_factor: [1, 2] },
+      }),
+  ],
+  [
+    'config: gpt2 needs other values: n_embd is absent; n_layer is 0; activation_function is "mish"; n_positions is absent; scale_attn_by_inverse_layer_idx is true, which is not built\n  take the config.json that came with the weights',
+    () =>
+      decoderConfig({
+        model_type: "gpt2",
+        vocab_size: 12,
+        n_head: 1,
+        n_layer: 0,
+        n_inner: 8,
+        activation_function: "mish",
+        scale_attn_by_inverse_layer_idx: true,
+      }),
+  ],
+  [
+    "config: phi needs other values: partial_rotary_factor turns 1 of 4 elements, which is odd; tie_word_embeddings is true beside a bias of the head, which is not built\n  take the config.json that came with the weights",
+    () =>
+      decoderConfig({
+        ...json,
+        model_type: "phi",
+        partial_rotary_factor: 0.25,
+        tie_word_embeddings: true,
+      }),
+  ],
+  [
+    'config: qwen3 needs other values: layer_types has "linear_attention"\n  take the config.json that came with the weights',
+    () => decoderConfig({ ...json, model_type: "qwen3", layer_types: ["linear_attention"] }),
   ],
   [
     "textSession: capacity 7 is beyond the 6 tokens that the model was made for\n  give a smaller capacity",

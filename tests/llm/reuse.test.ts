@@ -63,7 +63,8 @@ for (const json of [llama, windows])
     // Another end of what was said, then the same once more.
     const other = [...prompt.slice(0, 5), 20, 21];
     const third = await told(session, [other]);
-    assert.is(third.ran, 2 + 5);
+    // A window's rows are used again: 15 tokens back, what stood there is gone.
+    assert.is(third.ran, json === windows ? 7 + 5 : 2 + 5);
     assert.equal(third.made, (await fresh(net, [other])).made);
     const again = await told(session, [other]);
     assert.is(again.ran, 1 + 5);
@@ -93,7 +94,7 @@ test("nothing is known once a weight has changed", async () => {
   await told(session, [prompt]);
   const change = compile(
     () => {
-      const w = plain.model.layers[0]!.mlp.down_proj.weight;
+      const w = plain.model.layers[0]!.mlp.down_proj!.weight;
       assign(w, w.mul(-3).add(0.1));
       return w.sum();
     },
@@ -110,7 +111,7 @@ test("weights that change while a text is told leave nothing known", async () =>
   const session = new TextSession(plain, { target: "js" });
   const change = compile(
     () => {
-      const w = plain.model.norm.weight;
+      const w = plain.model.norm.weight!;
       assign(w, w.mul(-1));
       return w.sum();
     },

@@ -9,14 +9,8 @@ import { loadState, loadWeights, stateBytes } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { dataTest } from "../support/data.ts";
-import { writeGguf } from "./gguf-text.ts";
 import { llama2cPieces, llama2cTensors, storiesConfig } from "./stories.ts";
-
-/** What llama2.c's own test expects of 200 steps at temperature 0. */
-const story = `Once upon a time, there was a little girl named Lily. She loved to play outside in the park. One day, she saw a big, red ball. She wanted to play with it, but it was too high.
-Lily's mom said, "Lily, let's go to the park." Lily was sad and didn't know what to do. She said, "I want to play with your ball, but I can't find it."
-Lily was sad and didn't know what to do. She said, "I'm sorry, Lily. I didn't know what to do."
-Lily didn't want to help her mom, so she`;
+import { storiesGguf, story } from "./stories-gguf.ts";
 
 const read = (folder: string, name: string): Uint8Array =>
   new Uint8Array(readFileSync(`${folder}/weights/${name}`));
@@ -126,42 +120,8 @@ dataTest(
   },
 );
 
-/** Names of GGUF's files, whose rows of q and k are llama2.c's. */
-const ggufName = (name: string): string =>
-  [
-    ["model.embed_tokens", "token_embd"],
-    ["model.norm", "output_norm"],
-    ["model.layers", "blk"],
-    ["input_layernorm", "attn_norm"],
-    ["post_attention_layernorm", "ffn_norm"],
-    ["self_attn.o_proj", "attn_output"],
-    ["self_attn.", "attn_"],
-    ["mlp.", "ffn_"],
-    ["_proj", ""],
-  ].reduce((s, [from, to]) => s.replace(from!, to!), name);
-
 dataTest("weights of a GGUF file tell it too", "stories260K", async (f) => {
-  const plain = llama2cTensors(read(f, "stories260K.bin"), (c) => c);
-  const bytes = writeGguf({
-    values: {
-      "general.architecture": "llama",
-      "llama.embedding_length": 64,
-      "llama.feed_forward_length": 172,
-      "llama.block_count": 5,
-      "llama.attention.head_count": 8,
-      "llama.attention.head_count_kv": 4,
-      "llama.context_length": 512,
-      "llama.attention.layer_norm_rms_epsilon": 1e-5,
-      "tokenizer.ggml.eos_token_id": 2,
-    },
-    tensors: Object.entries(plain).map(([name, { shape, data }]) => ({
-      name: ggufName(name),
-      shape,
-      type: 0,
-      data,
-    })),
-  });
-  const { config, tensors } = ggufModel(readGguf(bytes));
+  const { config, tensors } = ggufModel(readGguf(storiesGguf(f)));
   const net = new Decoder(config);
   await loadWeights(net, tensors);
   const session = new TextSession(net, { target: "wasm" });

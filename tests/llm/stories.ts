@@ -79,3 +79,12 @@ export function llama2cPieces(file: Uint8Array): string[] {
   }
   return pieces;
 }
+
+/** Their scores: the better one of two is joined first. */
+export function llama2cScores(file: Uint8Array): number[] {
+  const view = new DataView(file.buffer, file.byteOffset, file.byteLength);
+  const scores: number[] = [];
+  for (let at = 4; at < file.length; at += 8 + view.getInt32(at + 4, true))
+    scores.push(view.getFloat32(at, true));
+  return scores;
+}

@@ -53,6 +53,19 @@ await visit("gallery/onnx.html", async (page) => {
   await page.addStyleTag({ content: ".pictures{width:560px}.pictures figcaption{display:none}" });
   await keep(page, "onnx", ".pictures");
 });
+const talk =
+  ".work{max-width:none!important;padding:0!important}.drop,.bar,#say{display:none!important}#talk{flex:0 0 400px!important;width:640px;box-sizing:border-box;padding:56px 34px!important}";
+await visit("gallery/chat.html", async (page) => {
+  await isDone(page);
+  for (const text of ["hello", "tell me about a fox"]) {
+    await page.fill("#text", text);
+    await page.press("#text", "Enter");
+    await page.waitForFunction(() => document.body.dataset.state === "running");
+    await isDone(page);
+  }
+  await page.addStyleTag({ content: `${talk}#model,.work h1,.work p{display:none!important}` });
+  await keep(page, "chat", "#talk");
+});
 /** Of demos that learn, what stands around this. */
 const middles = {
   gpt: "#said",

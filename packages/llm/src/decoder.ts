@@ -3,214 +3,141 @@
  * a cache, a step computes only what is new: keys and values are written where their tokens stand,
  * and read up to the longest text.
  */
-import { nn } from "kiln-ml";
+import { checkOptions, type Dim, iota, type Tensor } from "kiln-ml/ir";
 import {
-  assign,
-  checkOptions,
-  type Dim,
-  geluTanh,
-  iota,
-  type OptionNames,
-  param,
-  scatter,
-  select,
-  type Tensor,
-  take,
-} from "kiln-ml/ir";
-import type { DecoderConfig } from "./architecture.ts";
+  type CacheOptions,
+  caches,
+  heldBy,
+  type LayerCache,
+  type Ring,
+  slotsOf,
+  written,
+} from "./cache.ts";
+import type { DecoderConfig } from "./config.ts";
+import {
+  attended,
+  bent,
+  byHead,
+  capped,
+  type DecoderOptions,
+  decoderOptions,
+  Named,
+  type Norm,
+  normOf,
+  Projection,
+  parts,
+  type Table,
+  table,
+} from "./layers.ts";
 import { rates, type Turn, turned, turnOf } from "./rotary.ts";
-
-/** Keys and values of one layer: [batch, capacity, kvHeads, headWidth]. */
-export interface LayerCache {
-  readonly key: Tensor;
-  readonly value: Tensor;
-}
-
-/** Empty caches for `batch` texts of up to `capacity` tokens. */
-export function caches(config: DecoderConfig, batch: number, capacity: number): LayerCache[] {
-  const shape = [batch, capacity, config.kvHeads, config.headWidth];
-  const size = shape.reduce((a, b) => a * b, 1);
-  const empty = (name: string): Tensor =>
-    param(new Float32Array(size), { name, shape, trainable: false });
-  return Array.from({ length: config.layers }, (_, i) => ({
-    key: empty(`cache.${i}.key`),
-    value: empty(`cache.${i}.value`),
-  }));
-}
+import type { StepInputs, TextNet } from "./text-net.ts";
 
 /** Where a step's tokens stand and what they may see. */
 interface Step {
-  readonly positions: Tensor;
+  /** Rows of the cache that its tokens are written to: i32[B, T]. */
+  readonly places: Tensor;
   readonly turn: Turn;
   /** bool[B, 1, T, S]. */
   readonly mask: Tensor;
   readonly keys: Dim;
 }
 
-class Norm extends nn.RmsNorm {
-  readonly onePlus: boolean;
-
-  constructor(extent: number, { eps, onePlus }: DecoderConfig) {
-    super(extent, { eps });
-    this.onePlus = onePlus;
-  }
-
-  override forward(x: Tensor): Tensor {
-    const y = x.mul(x.square().mean([-1], { keepDims: true }).add(this.eps).rsqrt());
-    const gain = this.weight.convert("f32");
-    return y.mul(this.onePlus ? gain.add(1) : gain);
-  }
-}
-
-/** How parameters begin. */
-export interface DecoderOptions {
-  /** What matrices are kept as; f16 takes half of the memory. What is computed is f32. */
-  readonly weights?: "f32" | "f16";
-  /** Zeros at first, for weights that are loaded: drawing a thousand million takes a minute. */
-  readonly empty?: boolean;
-}
-
-const decoderOptions: OptionNames<DecoderOptions> = { weights: 1, empty: 1 };
-
-const zero = (shape: readonly number[]): Float32Array =>
-  new Float32Array(shape.reduce((a, b) => a * b, 1));
-
-/** The first values of a matrix where they are not a layer's own. */
-const initOf = ({ empty, weights }: DecoderOptions) =>
-  empty || weights === "f16" ? { init: zero } : {};
-
-const half = (shape: number[]): Tensor =>
-  param(zero(shape), { name: "weight", shape, dtype: "f16" });
-
-/** Rows of halves by number. */
-class HalfEmbedding extends nn.Module {
-  readonly weight: Tensor;
-
-  constructor(count: number, width: number) {
-    super();
-    this.weight = half([count, width]);
-  }
-
-  override forward(tokens: Tensor): Tensor {
-    return take(this.weight, tokens, 0);
-  }
-}
-
-class Projection extends nn.Linear {
-  constructor(from: number, to: number, bias: boolean, options: DecoderOptions) {
-    super(from, to, { bias, ...initOf(options) });
-    if (options.weights === "f16") Object.assign(this, { weight: half([to, from]) });
-  }
-
-  override forward(x: Tensor): Tensor {
-    const y = x.matmul(this.weight.convert("f32").transpose([1, 0]));
-    return this.bias ? y.add(this.bias.convert("f32")) : y;
-  }
-}
-
-const capped = (x: Tensor, cap: number | undefined): Tensor =>
-  cap === undefined ? x : x.div(cap).tanh().mul(cap);
-
-class Attention extends nn.Module {
-  readonly q_proj: Projection;
-  readonly k_proj: Projection;
-  readonly v_proj: Projection;
+/** Queries, keys and values: of a matrix each, or of one. */
+class Attention extends Named {
+  readonly q_proj: Projection | undefined;
+  readonly k_proj: Projection | undefined;
+  readonly v_proj: Projection | undefined;
+  readonly qkv_proj: Projection | undefined;
   readonly o_proj: Projection;
   readonly q_norm: Norm | undefined;
   readonly k_norm: Norm | undefined;
   readonly config: DecoderConfig;
 
   constructor(config: DecoderConfig, options: DecoderOptions) {
-    super();
-    const { width, heads, kvHeads, headWidth, qkvBias, outBias } = config;
-    this.q_proj = new Projection(width, heads * headWidth, qkvBias, options);
-    this.k_proj = new Projection(width, kvHeads * headWidth, qkvBias, options);
-    this.v_proj = new Projection(width, kvHeads * headWidth, qkvBias, options);
-    this.o_proj = new Projection(heads * headWidth, width, outBias, options);
+    super(config.names);
+    const { width, heads, kvHeads, headWidth, qkvBias, outBias, fused, transposed } = config;
+    const from = (to: number) =>
+      new Projection(width, to * headWidth, qkvBias, { ...options, transposed });
+    if (fused) this.qkv_proj = from(heads + 2 * kvHeads);
+    else [this.q_proj, this.k_proj, this.v_proj] = [from(heads), from(kvHeads), from(kvHeads)];
+    this.o_proj = new Projection(heads * headWidth, width, outBias, { ...options, transposed });
     if (config.qkNorm) {
-      this.q_norm = new Norm(headWidth, config);
-      this.k_norm = new Norm(headWidth, config);
+      this.q_norm = normOf(headWidth, config);
+      this.k_norm = normOf(headWidth, config);
     }
     this.config = config;
   }
 
-  override forward(x: Tensor, step: Step, cache: LayerCache | undefined): Tensor {
-    const { heads, kvHeads, headWidth } = this.config;
-    const [b, t] = x.shape as [Dim, Dim];
-    const split = (y: Tensor, n: number) => y.reshape([b, t, n, headWidth]);
-    let q = split(this.q_proj.forward(x), heads);
-    let k = split(this.k_proj.forward(x), kvHeads);
-    let v = split(this.v_proj.forward(x), kvHeads);
+  override forward(x: Tensor, step: Step, turns: boolean, cache: LayerCache | undefined): Tensor {
+    const { heads, kvHeads, scale, attentionCap } = this.config;
+    const all = this.#projected(x);
+    let q = byHead(all[0], heads);
+    let [k, v] = [byHead(all[1], kvHeads), byHead(all[2], kvHeads)];
     if (this.q_norm && this.k_norm) [q, k] = [this.q_norm.forward(q), this.k_norm.forward(k)];
-    [q, k] = [turned(q, step.turn), turned(k, step.turn)];
-    if (cache) [k, v] = [written(cache.key, k, step), written(cache.value, v, step)];
-    return this.o_proj.forward(this.#weighted(q, k, v, step));
+    if (turns) [q, k] = [turned(q, step.turn), turned(k, step.turn)];
+    if (cache)
+      [k, v] = [
+        written(cache.key, k, step.places, step.keys),
+        written(cache.value, v, step.places, step.keys),
+      ];
+    return this.o_proj.forward(attended(q, k, v, { scale, cap: attentionCap, mask: step.mask }));
   }
 
-  /** Heads that share keys are an axis of their own, so that keys are not repeated. */
-  #weighted(q: Tensor, k: Tensor, v: Tensor, { mask }: Step): Tensor {
-    const { heads, kvHeads, headWidth, scale, attentionCap } = this.config;
-    const [b, t] = q.shape as [Dim, Dim];
-    const grouped = q
-      .reshape([b, t, kvHeads, heads / kvHeads, headWidth])
-      .transpose([0, 2, 3, 1, 4]);
-    const keys = k.transpose([0, 2, 3, 1]).expandDims(2);
-    const values = v.transpose([0, 2, 1, 3]).expandDims(2);
-    const scores = capped(grouped.matmul(keys).mul(scale), attentionCap);
-    const seen = select(mask.expandDims(1), scores, -3.4e38).softmax(-1);
-    return seen
-      .matmul(values)
-      .transpose([0, 3, 1, 2, 4])
-      .reshape([b, t, heads * headWidth]);
+  #projected(x: Tensor): [Tensor, Tensor, Tensor] {
+    const { heads, kvHeads, headWidth } = this.config;
+    const { q_proj: q, k_proj: k, v_proj: v, qkv_proj: all } = this;
+    if (q && k && v) return [q.forward(x), k.forward(x), v.forward(x)];
+    const extents = [heads, kvHeads, kvHeads].map((n) => n * headWidth);
+    return parts(all!.forward(x), extents) as [Tensor, Tensor, Tensor];
   }
 }
 
-/**
- * The first `keys` of a cache, with rows of this step where their tokens stand; those beyond its
- * capacity are dropped.
- */
-function written(cache: Tensor, rows: Tensor, { positions, keys }: Step): Tensor {
-  const text = iota(positions.shape, 0);
-  assign(cache, scatter(cache, rows, [text, positions], [0, 1], "set"));
-  const [b, , heads, width] = cache.shape as [Dim, Dim, Dim, Dim];
-  return cache.slice([0, 0, 0, 0], [b, keys, heads, width]);
-}
+/** down(bend(gate) · up), or fc2(bend(fc1)) where there is no gate. */
+class Mlp extends Named {
+  readonly gate_proj: Projection | undefined;
+  readonly up_proj: Projection | undefined;
+  readonly gate_up_proj: Projection | undefined;
+  readonly down_proj: Projection | undefined;
+  readonly fc1: Projection | undefined;
+  readonly fc2: Projection | undefined;
+  readonly config: DecoderConfig;
 
-class Mlp extends nn.Module {
-  readonly gate_proj: Projection;
-  readonly up_proj: Projection;
-  readonly down_proj: Projection;
-  readonly isGelu: boolean;
-
-  constructor({ width, hidden, activation }: DecoderConfig, options: DecoderOptions) {
-    super();
-    this.gate_proj = new Projection(width, hidden, false, options);
-    this.up_proj = new Projection(width, hidden, false, options);
-    this.down_proj = new Projection(hidden, width, false, options);
-    this.isGelu = activation === "gelu";
+  constructor(config: DecoderConfig, options: DecoderOptions) {
+    super(config.names);
+    const { width, hidden, fused, gated, mlpBias, transposed } = config;
+    const matrix = (from: number, to: number) =>
+      new Projection(from, to, mlpBias, { ...options, transposed });
+    if (!gated) [this.fc1, this.fc2] = [matrix(width, hidden), matrix(hidden, width)];
+    else if (fused) this.gate_up_proj = matrix(width, 2 * hidden);
+    else [this.gate_proj, this.up_proj] = [matrix(width, hidden), matrix(width, hidden)];
+    if (gated) this.down_proj = matrix(hidden, width);
+    this.config = config;
   }
 
   override forward(x: Tensor): Tensor {
-    const gate = this.gate_proj.forward(x);
-    const open = this.isGelu ? geluTanh(gate) : gate.silu();
-    return this.down_proj.forward(open.mul(this.up_proj.forward(x)));
+    const { activation, hidden } = this.config;
+    if (this.fc1 && this.fc2) return this.fc2.forward(bent(this.fc1.forward(x), activation));
+    const [gate, up] = this.gate_up_proj
+      ? parts(this.gate_up_proj.forward(x), [hidden, hidden])
+      : [this.gate_proj!.forward(x), this.up_proj!.forward(x)];
+    return this.down_proj!.forward(bent(gate!, activation).mul(up!));
   }
 }
 
-class Layer extends nn.Module {
+class Layer extends Named {
   readonly input_layernorm: Norm;
   readonly self_attn: Attention;
-  readonly post_attention_layernorm: Norm;
+  readonly post_attention_layernorm: Norm | undefined;
   readonly pre_feedforward_layernorm: Norm | undefined;
   readonly post_feedforward_layernorm: Norm | undefined;
   readonly mlp: Mlp;
 
   constructor(config: DecoderConfig, options: DecoderOptions) {
-    super();
-    const norm = () => new Norm(config.width, config);
+    super(config.names);
+    const norm = () => normOf(config.width, config);
     this.input_layernorm = norm();
     this.self_attn = new Attention(config, options);
-    this.post_attention_layernorm = norm();
+    if (!config.parallel) this.post_attention_layernorm = norm();
     if (config.postNorms) {
       this.pre_feedforward_layernorm = norm();
       this.post_feedforward_layernorm = norm();
@@ -218,48 +145,41 @@ class Layer extends nn.Module {
     this.mlp = new Mlp(config, options);
   }
 
-  override forward(x: Tensor, step: Step, cache: LayerCache | undefined): Tensor {
-    const seen = this.self_attn.forward(this.input_layernorm.forward(x), step, cache);
+  override forward(x: Tensor, step: Step, turns: boolean, cache: LayerCache | undefined): Tensor {
+    const first = this.input_layernorm.forward(x);
+    const seen = this.self_attn.forward(first, step, turns, cache);
+    const { post_attention_layernorm: second } = this;
+    if (!second) return x.add(seen).add(this.mlp.forward(first));
     const { pre_feedforward_layernorm: before, post_feedforward_layernorm: after } = this;
     if (!before || !after) {
       const y = x.add(seen);
-      return y.add(this.mlp.forward(this.post_attention_layernorm.forward(y)));
+      return y.add(this.mlp.forward(second.forward(y)));
     }
-    const y = x.add(this.post_attention_layernorm.forward(seen));
+    const y = x.add(second.forward(seen));
     return y.add(after.forward(this.mlp.forward(before.forward(y))));
   }
 }
 
-class Body extends nn.Module {
-  readonly embed_tokens: nn.Embedding | HalfEmbedding;
+class Body extends Named {
+  readonly embed_tokens: Table;
+  readonly embed_positions: Table | undefined;
   readonly layers: readonly Layer[];
   readonly norm: Norm;
 
   constructor(config: DecoderConfig, options: DecoderOptions) {
-    super();
-    const { vocabulary, width } = config;
-    this.embed_tokens =
-      options.weights === "f16"
-        ? new HalfEmbedding(vocabulary, width)
-        : new nn.Embedding(vocabulary, width, initOf(options));
+    super(config.names);
+    const { vocabulary, width, context, learnedPlaces } = config;
+    this.embed_tokens = table(vocabulary, width, options);
+    if (learnedPlaces) this.embed_positions = table(context, width, options);
     this.layers = Array.from({ length: config.layers }, () => new Layer(config, options));
-    this.norm = new Norm(config.width, config);
+    this.norm = normOf(width, config);
   }
 
-  /** Tokens as vectors: i32[B, T] → f32[B, T, width]. */
-  override forward(tokens: Tensor): Tensor {
-    return this.embed_tokens.forward(tokens).convert("f32");
+  /** Tokens, and where they stand, as vectors: i32[B, T] → f32[B, T, width]. */
+  override forward(tokens: Tensor, positions: Tensor): Tensor {
+    const x = this.embed_tokens.forward(tokens).convert("f32");
+    return this.embed_positions ? x.add(this.embed_positions.forward(positions).convert("f32")) : x;
   }
-}
-
-/** What a step reads. */
-export interface StepInputs {
-  /** i32[B, T]. */
-  readonly tokens: Tensor;
-  /** Where they stand: i32[B, T]; beyond the capacity is what stands nowhere. */
-  readonly positions: Tensor;
-  /** The positions of the keys that may be seen, 0 … S − 1: i32[S]. */
-  readonly keys: Tensor;
 }
 
 /**
@@ -269,55 +189,86 @@ export interface StepInputs {
  *     const net = new Decoder(decoderConfig(JSON.parse(text)));
  *     await loadWeights(net, bytes, { convert: true });
  */
-export class Decoder extends nn.Module {
+export class Decoder extends Named implements TextNet {
   readonly model: Body;
   readonly lm_head: Projection | undefined;
   readonly config: DecoderConfig;
 
   constructor(config: DecoderConfig, options: DecoderOptions = {}) {
-    super();
+    super(config.names);
     checkOptions("decoder", options, decoderOptions);
     this.config = config;
     this.model = new Body(config, options);
-    if (!config.tied)
-      this.lm_head = new Projection(config.width, config.vocabulary, false, options);
+    const { width, vocabulary, headBias } = config;
+    if (!config.tied) this.lm_head = new Projection(width, vocabulary, headBias, options);
   }
 
   override forward(tokens: Tensor): Tensor {
+    return this.scores(this.states(tokens));
+  }
+
+  caches(batch: number, capacity: number, options?: CacheOptions): LayerCache[] {
+    return caches(this.config, batch, capacity, options);
+  }
+
+  /** What the last layer makes of texts, padded at their ends: a token sees none after it. */
+  states(tokens: Tensor): Tensor {
     const [b, t] = tokens.shape as [Dim, Dim];
-    const positions = iota([b, t], 1);
-    return this.scores(this.hidden({ tokens, positions, keys: iota([t]) }));
+    return this.hidden({ tokens, positions: iota([b, t], 1), keys: iota([t]) });
   }
 
   /** What the last layer makes of tokens: f32[B, T, width], normalised. */
   hidden({ tokens, positions, keys }: StepInputs, cache?: readonly LayerCache[]): Tensor {
-    const { width, scaledEmbedding, window, fullEvery } = this.config;
-    const [wide, local] = this.#steps(positions, keys);
-    let x = this.model.forward(tokens);
+    const { width, scaledEmbedding, window, local, turning } = this.config;
+    const rings = cache?.flatMap((c) => c.ring ?? []) ?? [];
+    const [full, ring] = [cache?.find((c) => !c.ring), rings[0]];
+    const capacity = ring?.capacity ?? full?.key.rows.shape[1];
+    const [wide, near] = this.#steps(positions, keys, capacity, ring);
+    let x = this.model.forward(tokens, positions);
     if (scaledEmbedding) x = x.mul(Math.sqrt(width));
     for (const [i, layer] of this.model.layers.entries()) {
-      const isLocal = window !== undefined && (i + 1) % fullEvery !== 0;
-      x = layer.forward(x, isLocal ? local : wide, cache?.[i]);
+      const step = window !== undefined && local[i] ? near : wide;
+      x = layer.forward(x, step, turning[i]!, cache?.[i]);
     }
     return this.model.norm.forward(x);
   }
 
-  #steps(positions: Tensor, keys: Tensor): [Step, Step] {
-    const [query, key] = [positions.expandDims(-1), keys.expandDims(0).expandDims(0)];
-    const past = key.lessEqual(query);
-    const near = key.greater(query.sub(this.config.window ?? 0));
-    const step = (mask: Tensor, isLocal: boolean): Step => ({
-      positions,
-      turn: turnOf(positions, rates(this.config, isLocal)),
+  /** For layers that see everything, and for those with a window. */
+  #steps(
+    positions: Tensor,
+    keys: Tensor,
+    capacity: Dim | undefined,
+    ring: Ring | undefined,
+  ): [Step, Step] {
+    const { config } = this;
+    const query = positions.expandDims(-1);
+    const past = (held: Tensor): Tensor => held.expandDims(-2).lessEqual(query);
+    const near = (held: Tensor): Tensor => {
+      const key = held.expandDims(-2);
+      const isNear = past(held).and(key.greater(query.sub(config.window ?? 0)));
+      return ring ? isNear.and(key.greaterEqual(0)) : isNear;
+    };
+    const length = capacity ?? keys.shape[0];
+    const room = typeof length === "number" ? length : config.context;
+    const step = (mask: Tensor, places: Tensor, isLocal: boolean): Step => ({
+      places,
+      turn: turnOf(positions, rates(config, isLocal, room), config.ropeScaling?.gain ?? 1),
       mask: mask.expandDims(1),
-      keys: keys.shape[0]!,
+      keys: mask.shape[2]!,
     });
-    return [step(past, false), step(past.and(near), true)];
+    const all = keys.expandDims(0);
+    return [
+      step(past(all), positions, false),
+      ring
+        ? step(near(heldBy(positions, ring)), slotsOf(positions, ring), true)
+        : step(near(all), positions, true),
+    ];
   }
 
   /** x: f32[…, width] → f32[…, vocabulary]. */
   scores(x: Tensor): Tensor {
-    const head = this.lm_head?.weight ?? this.model.embed_tokens.weight;
-    return capped(x.matmul(head.convert("f32").transpose([1, 0])), this.config.logitCap);
+    if (this.lm_head) return capped(this.lm_head.forward(x), this.config.logitCap);
+    const head = this.model.embed_tokens.weight.convert("f32");
+    return capped(x.matmul(head.transpose([1, 0])), this.config.logitCap);
   }
 }

@@ -45,7 +45,7 @@ const tokenOptions: OptionNames<TokenOptions> = {
   signal: 1,
   ends: 1,
 };
-const generateOptions: OptionNames<GenerateOptions> = { ...tokenOptions, stop: 1 };
+export const generateOptions: OptionNames<GenerateOptions> = { ...tokenOptions, stop: 1 };
 
 /** Throws LanguageModelError for prompts that do not fit the session. */
 function checkPrompts(session: TextSession, prompts: readonly (readonly number[])[]): void {

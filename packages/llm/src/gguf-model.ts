@@ -3,7 +3,7 @@
  * the names of Hugging Face.
  */
 import type { Constant } from "kiln-ml/artifact";
-import { type DecoderConfig, decoderConfig } from "./architecture.ts";
+import { type DecoderConfig, decoderConfig } from "./config.ts";
 import { LanguageModelError, listed, named } from "./errors.ts";
 import type { GgufFile } from "./gguf.ts";
 

@@ -3,30 +3,10 @@
  * Face has them, or all of it in one GGUF file. A page never imports this.
  */
 import { existsSync, statSync } from "node:fs";
-import { open } from "node:fs/promises";
-import { basename, join } from "node:path";
-import { loadWeights } from "kiln-ml";
-import { type Constant, readSafetensors } from "kiln-ml/artifact";
-import { type DecoderConfig, decoderConfig } from "./architecture.ts";
-import { bpeVocabulary } from "./bpe-vocabulary.ts";
-import { type ChatTemplate, chatTemplate } from "./chat-template.ts";
-import { Decoder } from "./decoder.ts";
-import { LanguageModelError, listed } from "./errors.ts";
-import type { Tokenizer } from "./generate.ts";
-import { type GgufFile, readGguf } from "./gguf.ts";
-import { ggufModel } from "./gguf-model.ts";
-import { jsonTokenizer } from "./json-tokenizer.ts";
-import { shardsOf, tensorsOfShard } from "./shards.ts";
-import { checkSize } from "./size.ts";
-import { spmTokenizer, spmVocabulary } from "./spm-tokenizer.ts";
-
-/** A model with its weights, and what texts are for it. */
-export interface LanguageModel {
-  readonly net: Decoder;
-  readonly tokenizer: Tokenizer;
-  /** Undefined for a model that was not made to converse. */
-  readonly chat: ChatTemplate | undefined;
-}
+import { basename } from "node:path";
+import { LanguageModelError } from "./errors.ts";
+import { bytesOf, folderOf } from "./folder.ts";
+import { type LanguageModel, openGguf, openModelFiles } from "./open-model.ts";
 
 /**
  * The model of a folder (`config.json`, `tokenizer.json`, `model.safetensors` or its shards by
@@ -46,144 +26,11 @@ export async function loadModel(path: string): Promise<LanguageModel> {
     throw new LanguageModelError(
       `loadModel: ${basename(path)} does not exist\n  give the folder of a model, or a .gguf file`,
     );
-  const found = statSync(path).isDirectory() ? await ofFolder(path) : await ofGguf(path);
-  const { size } = found.tokenizer;
-  const { vocabulary } = found.net.config;
-  if (size > vocabulary)
-    throw new LanguageModelError(
-      `loadModel: the tokenizer knows ${size} tokens, the model ${vocabulary}\n  take the tokenizer that came with the weights`,
-    );
-  return found;
+  if (statSync(path).isDirectory()) return openModelFiles(folderOf(path, "loadModel"));
+  // What it is called is no matter here: whoever names a file means that it is one of GGUF's.
+  return openGguf(await bytesOf(path), basename(path));
 }
 
-type Json = Readonly<Record<string, unknown>>;
-
-async function ofFolder(folder: string): Promise<LanguageModel> {
-  const [config, tokens] = [
-    await jsonIn(folder, "config.json"),
-    await jsonIn(folder, "tokenizer.json"),
-  ];
-  if (!config || !tokens)
-    throw new LanguageModelError(
-      `loadModel: ${basename(folder)} has no ${config ? "tokenizer.json" : "config.json"}\n  give the folder of a model, or a .gguf file`,
-    );
-  const about = (await jsonIn(folder, "tokenizer_config.json")) ?? {};
-  const sampling = (await jsonIn(folder, "generation_config.json")) ?? {};
-  const told = decoderConfig(config);
-  const more = [sampling.eos_token_id].flat().filter((x) => typeof x === "number");
-  const all: DecoderConfig = { ...told, ends: [...new Set([...told.ends, ...more])] };
-  const tokenizer = await jsonTokenizer(tokens, about);
-  const tensors = withoutExtras(await weightsIn(folder), all);
-  checkSize(all, tensors, "config.json");
-  const net = new Decoder(all, { empty: true });
-  await loadWeights(net, tensors, { convert: true });
-  return { net, tokenizer, chat: await chatIn(folder, about) };
-}
-
-/** What some files have besides, and the model makes itself. */
-function withoutExtras(
-  tensors: Readonly<Record<string, Constant>>,
-  { tied }: DecoderConfig,
-): Record<string, Constant> {
-  const kept = Object.entries(tensors).filter(
-    ([name]) => !name.endsWith(".rotary_emb.inv_freq") && !(tied && name === "lm_head.weight"),
-  );
-  return Object.fromEntries(kept);
-}
-
-async function chatIn(folder: string, about: Json): Promise<ChatTemplate | undefined> {
-  const file = join(folder, "chat_template.jinja");
-  const listed = [about.chat_template].flat().map((t) => {
-    const { name = "default", template } = (t ?? {}) as Json;
-    return typeof t === "string" ? t : name === "default" ? template : undefined;
-  });
-  const source = existsSync(file)
-    ? new TextDecoder().decode(await bytesOf(file))
-    : listed.find((t) => typeof t === "string");
-  if (source === undefined) return undefined;
-  const special = Object.entries(about).flatMap(([name, value]) => {
-    const text = typeof value === "string" ? value : (value as Json | null)?.content;
-    return name.endsWith("_token") && typeof text === "string" ? [[name, text]] : [];
-  });
-  return chatTemplate(source as string, Object.fromEntries(special));
-}
-
-const single = "model.safetensors";
-const index = "model.safetensors.index.json";
-
-async function weightsIn(folder: string): Promise<Record<string, Constant>> {
-  if (existsSync(join(folder, single)))
-    return { ...readSafetensors(await bytesOf(join(folder, single)), single).tensors };
-  const list = await jsonIn(folder, index);
-  if (!list)
-    throw new LanguageModelError(
-      `loadModel: ${basename(folder)} has neither ${single} nor ${index}\n  download the weights into it`,
-    );
-  const shards = shardsOf(list, index);
-  const absent = [...shards.keys()].filter((f) => !existsSync(join(folder, f)));
-  if (absent.length)
-    throw new LanguageModelError(
-      `loadModel: ${absent.length} of ${shards.size} shards are absent: ${listed(absent)}\n  download them into ${basename(folder)}`,
-    );
-  const out: Record<string, Constant> = {};
-  for (const [file, names] of shards)
-    Object.assign(out, tensorsOfShard(await bytesOf(join(folder, file)), file, names, index));
-  return out;
-}
-
-async function ofGguf(path: string): Promise<LanguageModel> {
-  const file = readGguf(await bytesOf(path), { file: basename(path) });
-  const { config, tensors } = ggufModel(file);
-  const tokenizer = await ggufTokenizer(file);
-  checkSize(config, tensors, basename(path));
-  const net = new Decoder(config, { empty: true });
-  await loadWeights(net, tensors);
-  const source = file.metadata.get("tokenizer.chat_template");
-  const pieces = file.metadata.get("tokenizer.ggml.tokens") as readonly string[];
-  const piece = (name: string) =>
-    pieces[Number(file.metadata.get(`tokenizer.ggml.${name}_token_id`) ?? -1)] ?? "";
-  const special = { bos_token: piece("bos"), eos_token: piece("eos") };
-  const chat = typeof source === "string" ? await chatTemplate(source, special) : undefined;
-  return { net, tokenizer, chat };
-}
-
-/**
- * The tokenizer of a GGUF file: SentencePiece's or GPT-2's kind. Rejects with LanguageModelError
- * for one of another kind.
- */
-export async function ggufTokenizer({ metadata }: Pick<GgufFile, "metadata">): Promise<Tokenizer> {
-  return metadata.get("tokenizer.ggml.model") === "gpt2"
-    ? jsonTokenizer(bpeVocabulary(metadata))
-    : spmTokenizer(spmVocabulary(metadata));
-}
-
-/** Undefined where the file is absent. */
-async function jsonIn(folder: string, name: string): Promise<Json | undefined> {
-  const path = join(folder, name);
-  if (!existsSync(path)) return undefined;
-  let value: unknown;
-  try {
-    value = JSON.parse(new TextDecoder().decode(await bytesOf(path)));
-  } catch (e) {
-    throw new LanguageModelError(`loadModel: ${name} is no JSON: ${(e as Error).message}`);
-  }
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
-  throw new LanguageModelError(`loadModel: ${name} is no object`);
-}
-
-/** A whole file; in parts, since one read gives 2 GiB at most. */
-async function bytesOf(path: string): Promise<Uint8Array> {
-  const file = await open(path);
-  try {
-    const bytes = new Uint8Array((await file.stat()).size);
-    for (let at = 0; at < bytes.length; ) {
-      const { bytesRead } = await file.read(bytes, at, Math.min(2 ** 30, bytes.length - at), at);
-      if (bytesRead === 0)
-        throw new LanguageModelError(`loadModel: ${basename(path)} ended while it was read`);
-      at += bytesRead;
-    }
-    return bytes;
-  } finally {
-    await file.close();
-  }
-}
+export { type EncoderModel, loadEncoder } from "./load-encoder.ts";
+export { loadSpeechModel } from "./load-speech.ts";
+export { ggufTokenizer, type LanguageModel } from "./open-model.ts";

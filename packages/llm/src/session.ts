@@ -6,9 +6,10 @@
  */
 import { type CompiledFunction, compile, type TargetOption, versionOf } from "kiln-ml";
 import { checkOptions, type OptionNames, type Tensor, takeAlongAxis } from "kiln-ml/ir";
-import { caches, type Decoder, type LayerCache } from "./decoder.ts";
+import { type CacheDtype, checkCacheDtype, type LayerCache, reachOf } from "./cache.ts";
 import { LanguageModelError } from "./errors.ts";
 import { chooseBy, knobsOf, programOf, type SamplingOptions } from "./sampler.ts";
+import type { TextNet } from "./text-net.ts";
 
 export interface TextSessionOptions {
   /** Where it runs; the default target if not given. */
@@ -19,6 +20,8 @@ export interface TextSessionOptions {
   readonly capacity?: number;
   /** Tokens of a prompt that run at once, default 128. */
   readonly chunk?: number;
+  /** What keys and values are kept as, default "f32": "f16" takes half, "int8" a little more than a quarter. */
+  readonly cache?: CacheDtype;
 }
 
 const sessionOptions: OptionNames<TextSessionOptions> = {
@@ -26,6 +29,7 @@ const sessionOptions: OptionNames<TextSessionOptions> = {
   batch: 1,
   capacity: 1,
   chunk: 1,
+  cache: 1,
 };
 
 type Step = CompiledFunction<[Tensor, Tensor, Tensor, Tensor], Tensor>;
@@ -41,7 +45,7 @@ const mostChoices = 8;
  *     const session = new TextSession(net, { target: "wasm", capacity: 512 });
  */
 export class TextSession {
-  readonly net: Decoder;
+  readonly net: TextNet;
   readonly batch: number;
   readonly capacity: number;
   readonly chunk: number;
@@ -53,15 +57,20 @@ export class TextSession {
   readonly #places: Int32Array;
   /** Tokens whose keys and values stand in the caches, text by text. */
   readonly #written: number[][];
+  /** The last place of each text that rows of the caches may be of, where rows are used again. */
+  readonly #marks: number[];
+  readonly #reach: number;
   /** The version of the weights that they were computed with. */
   #writtenAt = 0;
   #weights: readonly Tensor[] = [];
   #ran = 0;
   #turn = 0;
 
-  constructor(net: Decoder, options: TextSessionOptions = {}) {
+  constructor(net: TextNet, options: TextSessionOptions = {}) {
     checkOptions("textSession", options, sessionOptions);
     const { batch = 1, capacity = net.config.context, chunk = 128, target } = options;
+    const { cache: dtype = "f32" } = options;
+    checkCacheDtype(dtype);
     for (const [name, value] of Object.entries({ batch, capacity, chunk }))
       if (!(Number.isInteger(value) && value > 0))
         throw new LanguageModelError(
@@ -75,9 +84,11 @@ export class TextSession {
     this.batch = batch;
     this.capacity = capacity;
     this.chunk = chunk;
-    this.cache = caches(net.config, batch, capacity);
+    this.cache = net.caches(batch, capacity, { dtype, chunk });
+    this.#reach = reachOf(this.cache, net.config.window);
     this.#target = target;
     this.#written = Array.from({ length: batch }, () => []);
+    this.#marks = Array(batch).fill(0);
     this.#places = Int32Array.from({ length: capacity }, (_, i) => i);
     this.#prefill = this.#compiled("prefill", "T");
     this.#decode = this.#compiled("decode", 1);
@@ -117,7 +128,13 @@ export class TextSession {
     const written = this.#written[b] ?? [];
     let n = 0;
     while (n < text.length && n < written.length && written[n] === text[n]) n++;
-    return n;
+    // Where rows were used again, what stood there before is gone.
+    return (this.#marks[b] ?? 0) - n > this.#reach ? 0 : n;
+  }
+
+  /** Nothing is known of what has run: what texts stand beside is another. */
+  forget(): void {
+    for (const written of this.#written) written.length = 0;
   }
 
   #weightsVersion(): number {
@@ -165,8 +182,12 @@ export class TextSession {
   }
 
   #stepOf(texts: readonly (readonly number[])[], at: readonly number[]) {
-    const { batch, capacity } = this;
+    const { batch, capacity, chunk } = this;
     const length = Math.max(...texts.map((t) => t.length));
+    if (length > chunk)
+      throw new LanguageModelError(
+        `step: ${length} tokens at once, the session takes ${chunk}\n  run them in parts, or make the session with a larger chunk`,
+      );
     const tokens = new Int32Array(batch * length);
     const positions = new Int32Array(batch * length).fill(capacity);
     for (const [b, text] of texts.entries())
@@ -193,6 +214,9 @@ export class TextSession {
       const written = this.#written[b]!;
       if (isOther) written.length = 0;
       else if (text.length) written.length = Math.min(written.length, at[b]!);
+      if (!text.length) continue;
+      const mark = at[b] === 0 ? 0 : this.#marks[b]!;
+      this.#marks[b] = Math.max(mark, at[b]! + text.length);
     }
   }
 

@@ -34,6 +34,19 @@ export const onnxBody = `<main class="stage">
 <section class="right-pane"><div class="empty"><div><b>The model's kernels</b>What the file is compiled to is shown here once it has run.</div></div><iframe id="inspector" title="inspector"></iframe></section>
 </main>`;
 
+export const chatBody = `<main class="stage talking">
+<section class="work">
+<h1>Talk to a model</h1>
+<p>A language model answers in a worker of this page. The one that is here tells stories of animals, and knows nothing else; drop a GGUF file, or the folder of a Llama, Qwen, Gemma, Phi, Mistral or GPT-2, to talk to that. It is sent nowhere.</p>
+<label id="drop" class="drop"><b>Drop a .gguf file or a folder anywhere</b><span>or choose files</span><input id="file" type="file" multiple accept=".gguf,.json,.safetensors,.jinja"></label>
+<div class="bar">${targets}<button id="fresh">New conversation</button><label class="row">temperature <input id="temperature" type="range" min="0" max="1.5" step="0.1" value="0"></label></div>
+<p id="model" class="note"></p>
+<ol id="talk" class="talk" aria-live="polite"></ol>
+<form id="say" class="row"><textarea id="text" rows="2" aria-label="say" spellcheck="false" autocomplete="off"></textarea><button id="send" class="main" disabled>Send</button><button id="stop" type="button" disabled>Stop</button></form>
+<p id="state" class="state" role="status"></p>
+</section>
+</main>`;
+
 interface Card {
   readonly href: string;
   readonly title: string;
@@ -53,6 +66,12 @@ const list: readonly Card[] = [
     title: "Drop an ONNX file",
     text: "Compiled in the page, run on pictures that you drop, and inspected.",
     picture: "onnx",
+  },
+  {
+    href: "chat.html",
+    title: "Talk to a model",
+    text: "A language model writes token by token; drop a GGUF file or a folder to talk to yours.",
+    picture: "chat",
   },
   ...labPages.map(({ name, title, card }) => ({
     href: `${name}.html`,

@@ -1,4 +1,5 @@
 /** The gallery as files: a page of cards, the digits page with its data, and the page that takes ONNX files. */
+import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -8,7 +9,7 @@ import { exportOnnx } from "kiln-ml/onnx";
 import { scripts } from "./bundle.ts";
 import { framed } from "./frame.ts";
 import { labBody, labPages } from "./gallery-lab.ts";
-import { cards, digitsBody, onnxBody } from "./gallery-pages.ts";
+import { cards, chatBody, digitsBody, onnxBody } from "./gallery-pages.ts";
 
 const kept = 2250;
 
@@ -46,10 +47,18 @@ const sketchFile = (): Promise<Uint8Array> =>
     name: "sketch",
   });
 
+/** The model that the chat page begins with, which `models/train-teller.ts` trained. */
+const tellerFiles = (root: string): Record<string, Uint8Array> => {
+  const folder = join(root, "packages/site/models/teller");
+  return Object.fromEntries(
+    readdirSync(folder).map((name) => [`teller/${name}`, readFileSync(join(folder, name))]),
+  );
+};
+
 /** Files by path, from the site's folder. */
 export async function galleryFiles(root: string): Promise<Record<string, string | Uint8Array>> {
   const source = join(root, "packages/site/src/gallery");
-  const names = ["digits", "onnx", ...labPages.map(({ name }) => `lab/${name}`)];
+  const names = ["digits", "onnx", "chat", ...labPages.map(({ name }) => `lab/${name}`)];
   const entries = Object.fromEntries(
     names.flatMap((name) =>
       [name, `${name}-worker`].map((part) => [
@@ -80,6 +89,8 @@ export async function galleryFiles(root: string): Promise<Record<string, string 
         page(lab.title, lab.card, labBody(lab), lab.name),
       ]),
     ),
+    "chat.html": page("Talk to a model", "Language models in the page", chatBody, "chat"),
+    ...tellerFiles(root),
     "onnx.html": page("Drop an ONNX file", "ONNX models run in the page", onnxBody, "onnx"),
   };
   return Object.fromEntries(

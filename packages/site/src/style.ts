@@ -94,6 +94,18 @@ body.demo{height:100vh;display:flex;flex-direction:column;overflow:hidden}
 .extent input{width:64px;font:inherit;padding:1px 4px;border:1px solid var(--line);border-radius:4px;background:var(--sheet);color:inherit}
 .stage p.state{margin:-6px 0 14px;font-size:14px;font-variant-numeric:tabular-nums;max-width:none}
 body[data-state=failed] p.state{color:var(--bad)}
+.stage.talking{grid-template-columns:minmax(0,1fr)}
+.talking .work{border-right:0;display:flex;flex-direction:column;width:100%;max-width:820px;margin:0 auto}
+.talking .drop{padding:12px 18px;margin-bottom:10px}
+.talking .bar{flex-wrap:wrap;min-height:0;padding-bottom:8px}
+.talk{flex:1 1 120px;overflow:auto;list-style:none;margin:0;padding:4px 2px;font-size:16px;line-height:1.55}
+.talk li{width:fit-content;max-width:86%;margin:8px 0;padding:8px 14px;border:1px solid var(--line);border-radius:14px;background:var(--sheet);white-space:pre-wrap;overflow-wrap:anywhere}
+.talk li:empty{visibility:hidden}
+.talk li.asked{margin-left:auto;border-color:transparent;background:var(--soft)}
+.talk b{color:var(--accent);font-weight:600}
+#say{flex-wrap:nowrap;align-items:stretch}
+#say textarea{flex:1;max-width:none;resize:none;font:inherit}
+.talking p.state{margin:0;min-height:1.5em}
 .field{display:block;font-size:13px;color:var(--faint)}
 textarea,input[type=text]{font:14px/1.5 ui-monospace,monospace;padding:6px 10px;border:1px solid var(--line);border-radius:8px;background:var(--sheet);color:var(--ink)}
 textarea,input.wide{display:block;width:100%;max-width:606px;resize:vertical}

@@ -206,7 +206,7 @@ console.log(rows.length, "ops", rows.some((r) => r.op === "Conv"));
   ),
   page(
     "packages/llm",
-    "Language models on Kiln: Llama, Qwen, Gemma, Mistral and SmolLM by config.json, with caches and sampling",
+    "Language models on Kiln: Llama, Qwen, Gemma, Phi, Mistral, GPT-2, BERT and Whisper by config.json, with caches and sampling",
     ["llm", "llama", "text-generation"],
     `
 import { Decoder, decoderConfig, generateTokens, TextSession } from "@kiln-ml/llm";
@@ -224,7 +224,7 @@ const session = new TextSession(new Decoder(config), { target: "js" });
 for await (const [token] of generateTokens(session, [[1, 2, 3]], { maxTokens: 4 }))
   console.log(token);
 `,
-    "`loadModel` of `@kiln-ml/llm/node` opens the folder of a public model, or a GGUF file; `kiln generate MODEL --prompt TEXT` and `kiln chat MODEL` talk to it.",
+    "`Embedder` makes vectors of texts with an encoder (`loadEncoder`), `transcribe` texts of sounds with Whisper (`loadSpeechModel`). `loadModel` of `@kiln-ml/llm/node` opens the folder of a public model, or a GGUF file; `kiln generate MODEL --prompt TEXT` and `kiln chat MODEL` talk to it.",
   ),
   page(
     "packages/serve",

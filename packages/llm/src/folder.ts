@@ -1,0 +1,40 @@
+/** Folders on disks, for Node. */
+import { existsSync, readdirSync, statSync } from "node:fs";
+import { open } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { LanguageModelError } from "./errors.ts";
+import type { ModelFiles } from "./model-files.ts";
+
+/** What lies in a folder, and one level below. */
+export function folderOf(path: string, op: string): ModelFiles {
+  if (!existsSync(path))
+    throw new LanguageModelError(
+      `${op}: ${basename(path)} does not exist\n  give the folder of a model`,
+    );
+  const within = (folder: string): string[] => readdirSync(join(path, folder));
+  const names = within("").flatMap((name) =>
+    statSync(join(path, name)).isDirectory() ? within(name).map((n) => `${name}/${n}`) : [name],
+  );
+  return {
+    name: basename(path),
+    names: new Set(names),
+    read: (name) => bytesOf(join(path, name)),
+  };
+}
+
+/** A whole file; in parts, since one read gives 2 GiB at most. */
+export async function bytesOf(path: string): Promise<Uint8Array> {
+  const file = await open(path);
+  try {
+    const bytes = new Uint8Array((await file.stat()).size);
+    for (let at = 0; at < bytes.length; ) {
+      const { bytesRead } = await file.read(bytes, at, Math.min(2 ** 30, bytes.length - at), at);
+      if (bytesRead === 0)
+        throw new LanguageModelError(`loadModel: ${basename(path)} ended while it was read`);
+      at += bytesRead;
+    }
+    return bytes;
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,75 @@
+/**
+ * Files of a model in the layout of Hugging Face, wherever they lie: JSON, and weights in one file
+ * or in shards.
+ */
+import { type Constant, readSafetensors } from "kiln-ml/artifact";
+import type { Json } from "./config-reader.ts";
+import { LanguageModelError, listed } from "./errors.ts";
+import type { Tokenizer } from "./generate.ts";
+import { jsonTokenizer } from "./json-tokenizer.ts";
+import { shardsOf, tensorsOfShard } from "./shards.ts";
+
+/** The files of a folder: on a disk, dropped on a page, or somewhere else. */
+export interface ModelFiles {
+  /** Of the folder. */
+  readonly name: string;
+  readonly names: ReadonlySet<string>;
+  read(name: string): Promise<Uint8Array>;
+}
+
+/**
+ * The config.json of a folder and its tokenizer. Rejects with LanguageModelError for those that are
+ * absent.
+ */
+export async function modelIn(
+  folder: ModelFiles,
+  op: string,
+): Promise<{ readonly json: Json; readonly tokenizer: Tokenizer }> {
+  const [json, tokens] = [
+    await jsonIn(folder, "config.json"),
+    await jsonIn(folder, "tokenizer.json"),
+  ];
+  if (!json || !tokens)
+    throw new LanguageModelError(
+      `${op}: ${folder.name} has no ${json ? "tokenizer.json" : "config.json"}\n  give the folder of a model`,
+    );
+  const about = (await jsonIn(folder, "tokenizer_config.json")) ?? {};
+  return { json, tokenizer: await jsonTokenizer(tokens, about) };
+}
+
+const single = "model.safetensors";
+const index = "model.safetensors.index.json";
+
+/** The tensors of all shards. Rejects with LanguageModelError for those that are absent. */
+export async function weightsIn(folder: ModelFiles): Promise<Record<string, Constant>> {
+  if (folder.names.has(single))
+    return { ...readSafetensors(await folder.read(single), single).tensors };
+  const list = await jsonIn(folder, index);
+  if (!list)
+    throw new LanguageModelError(
+      `loadModel: ${folder.name} has neither ${single} nor ${index}\n  download the weights into it`,
+    );
+  const shards = shardsOf(list, index);
+  const absent = [...shards.keys()].filter((f) => !folder.names.has(f));
+  if (absent.length)
+    throw new LanguageModelError(
+      `loadModel: ${absent.length} of ${shards.size} shards are absent: ${listed(absent)}\n  download them into ${folder.name}`,
+    );
+  const out: Record<string, Constant> = {};
+  for (const [file, names] of shards)
+    Object.assign(out, tensorsOfShard(await folder.read(file), file, names, index));
+  return out;
+}
+
+/** Undefined where the file is absent. */
+export async function jsonIn(folder: ModelFiles, name: string): Promise<Json | undefined> {
+  if (!folder.names.has(name)) return undefined;
+  let value: unknown;
+  try {
+    value = JSON.parse(new TextDecoder().decode(await folder.read(name)));
+  } catch (e) {
+    throw new LanguageModelError(`loadModel: ${name} is no JSON: ${(e as Error).message}`);
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
+  throw new LanguageModelError(`loadModel: ${name} is no object`);
+}

@@ -275,7 +275,7 @@ export class Decoder extends nn.Module {
   readonly config: DecoderConfig;
 
   constructor(config: DecoderConfig, options: DecoderOptions = {}) {
-    super();
+    super([config, options]);
     checkOptions("decoder", options, decoderOptions);
     this.config = config;
     this.model = new Body(config, options);

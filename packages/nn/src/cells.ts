@@ -37,11 +37,16 @@ abstract class RecurrentCell extends Cell {
   declare readonly inputs: number;
   readonly hidden: number;
 
-  constructor(op: string, gates: number, [inputs, hidden, options = {}]: Sizes) {
+  constructor(
+    op: string,
+    gates: number,
+    args: readonly unknown[],
+    [inputs, hidden, options = {}]: Sizes = withSize(args, 2) as Sizes,
+  ) {
     const { bias = true } = checkOptions(op, options, cellOptions);
     if (inputs !== undefined) checkCount(op, "inputs", inputs);
     checkCount(op, "hidden", hidden);
-    super(inputs, { hidden, gates, bias });
+    super(inputs, { hidden, gates, bias }, args);
     this.hidden = hidden;
   }
 
@@ -88,7 +93,7 @@ abstract class RecurrentCell extends Cell {
  */
 export class RNNCell extends RecurrentCell {
   constructor(...args: RecurrentArguments<CellOptions>) {
-    super("rnnCell", 1, withSize(args, 2) as Sizes);
+    super("rnnCell", 1, args);
   }
 
   override forward(x: Tensor, h?: Tensor): Tensor {
@@ -120,7 +125,7 @@ export class GRUCell extends RecurrentCell {
   constructor(...args: RecurrentArguments<GruCellOptions>) {
     const [inputs, hidden, options = {}] = withSize(args, 2) as Sizes<GruCellOptions>;
     const { resetAfter = true, ...others } = options;
-    super("gruCell", 3, [inputs, hidden, others]);
+    super("gruCell", 3, args, [inputs, hidden, others]);
     this.resetAfter = resetAfter;
   }
 
@@ -150,7 +155,7 @@ export interface LstmState {
  */
 export class LSTMCell extends RecurrentCell {
   constructor(...args: RecurrentArguments<CellOptions>) {
-    super("lstmCell", 4, withSize(args, 2) as Sizes);
+    super("lstmCell", 4, args);
   }
 
   override forward(x: Tensor, state?: LstmState): LstmState {

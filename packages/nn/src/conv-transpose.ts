@@ -67,7 +67,7 @@ class TransposedConvolution extends Module {
   private readonly op: string;
 
   constructor(axes: number, args: readonly unknown[]) {
-    super();
+    super(args);
     const [inputs, outputs, kernel, options = {}] = withSize(args, 3) as Sizes;
     const op = `convTranspose${axes}d`;
     this.op = op;

@@ -83,7 +83,7 @@ export abstract class KernelLayer extends Module {
     args: readonly unknown[],
     names: Readonly<Record<string, 1>> = convOptions,
   ) {
-    super();
+    super(args);
     const [inputs, outputs, kernel, options = {}] = withSize(args, 3) as Sizes;
     this.op = op;
     checkOptions(op, options, names as OptionNames<ConvOptions>);

@@ -55,7 +55,7 @@ class InstanceNorm extends Module {
   private readonly rank: number;
 
   constructor(rank: number, args: readonly unknown[]) {
-    super();
+    super(args);
     const [channels, options = {}] = withSize(args, 1) as [
       number | undefined,
       InstanceNormOptions?,

@@ -7,6 +7,9 @@ import { checkTensor, GraphError, printShape, ShapeError, type Tensor } from "@k
 /** Layers that are not built, and what builds them from the size of their input. */
 const waiting = new WeakMap<object, (size: number) => void>();
 
+/** Sizes of those that were built late. */
+const learnt = new WeakMap<object, number>();
+
 /** Builds a layer of a known size now, and one of no size when its input is there. */
 export function buildOrWait(
   layer: object,
@@ -29,6 +32,17 @@ export function ensureBuilt(op: string, layer: object, x: Tensor, axis: number):
     );
   build(size);
   waiting.delete(layer);
+  learnt.set(layer, size);
+}
+
+/** The size that a layer was built with when its input was there, if it was. */
+export const learntSize = (layer: object): number | undefined => learnt.get(layer);
+
+/** Builds a layer that waits as an input of that size would. */
+export function buildWith(layer: object, size: number): void {
+  waiting.get(layer)?.(size);
+  waiting.delete(layer);
+  learnt.set(layer, size);
 }
 
 export const isBuilt = (layer: object): boolean => !waiting.has(layer);

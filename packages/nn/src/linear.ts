@@ -42,7 +42,7 @@ export class Linear extends Module {
   constructor(outputs: number, options?: LinearOptions);
   constructor(inputs: number, outputs: number, options?: LinearOptions);
   constructor(...args: readonly unknown[]) {
-    super();
+    super(args);
     const [inputs, outputs, options = {}] = withSize(args, 2) as Sizes;
     checkOptions("linear", options, linearOptions);
     if (inputs !== undefined) checkCount("linear", "inputs", inputs);

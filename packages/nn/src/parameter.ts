@@ -14,15 +14,21 @@ import {
   ShapeError,
   Tensor,
 } from "@kiln-ml/ir";
+import { spendElements } from "./allowance.ts";
 import type { Initializer } from "./init.ts";
+
+function made(name: string, shape: readonly number[], init: Initializer, trainable: boolean) {
+  spendElements(shape);
+  return param(init(shape), { name, shape, trainable });
+}
 
 /** A trainable parameter. */
 export const weight = (name: string, shape: readonly number[], init: Initializer): Tensor =>
-  param(init(shape), { name, shape, trainable: true });
+  made(name, shape, init, true);
 
 /** A parameter that only `assign` changes. */
 export const buffer = (name: string, shape: readonly number[], init: Initializer): Tensor =>
-  param(init(shape), { name, shape, trainable: false });
+  made(name, shape, init, false);
 
 /** Throws unless `value` is an integer of at least `least`. */
 export function checkCount(op: string, what: string, value: number, least = 1): void {

@@ -55,8 +55,8 @@ export abstract class Cell extends Module {
   /** [projSize, hidden]: what the hidden state is multiplied with, where that is asked for. */
   readonly weightProjection: Tensor | undefined;
 
-  constructor(inputs: number | undefined, sizes: CellSizes) {
-    super();
+  constructor(inputs: number | undefined, sizes: CellSizes, args: readonly unknown[] = []) {
+    super(args);
     buildOrWait(this, inputs, (size) => this.makeWeights(size, sizes));
   }
 
@@ -134,8 +134,12 @@ class Recurrent extends Module {
   readonly bidirectional: boolean;
   private readonly kind: Kind;
 
-  constructor(kind: Kind, [inputs, hidden, options]: RecurrentSizes) {
-    super();
+  constructor(
+    kind: Kind,
+    args: readonly unknown[],
+    [inputs, hidden, options]: RecurrentSizes = withSize(args, 2) as RecurrentSizes,
+  ) {
+    super(args);
     const {
       layers = 1,
       bidirectional = false,
@@ -311,7 +315,7 @@ export const lstmStep: Step = (x, cell, [h, c]) => {
  */
 export class RNN extends Recurrent {
   constructor(...args: RecurrentArguments<RecurrentOptions>) {
-    super({ op: "rnn", gates: 1, states: 1, step: elmanStep }, withSize(args, 2) as RecurrentSizes);
+    super({ op: "rnn", gates: 1, states: 1, step: elmanStep }, args);
   }
 }
 
@@ -342,7 +346,7 @@ export class GRU extends Recurrent {
     const [inputs, hidden, options = {}] = withSize(args, 2) as Sizes<GruOptions>;
     const { resetAfter = true, ...others } = options;
     const step = gruStep(resetAfter);
-    super({ op: "gru", gates: 3, states: 1, step }, [inputs, hidden, others]);
+    super({ op: "gru", gates: 3, states: 1, step }, args, [inputs, hidden, others]);
   }
 }
 
@@ -374,6 +378,6 @@ export class LSTM extends Recurrent {
     const [inputs, hidden, options = {}] = withSize(args, 2) as Sizes<LstmOptions>;
     const { projSize, ...others } = options;
     const kind = { op: "lstm", gates: 4, states: 2, step: lstmStep, projSize };
-    super(kind, [inputs, hidden, others]);
+    super(kind, args, [inputs, hidden, others]);
   }
 }

@@ -49,7 +49,7 @@ export class SqueezeExcitation extends nn.Module {
   readonly #gate: Activate;
 
   constructor(channels: number, squeezed: number, activation: Activate, gate: Activate) {
-    super();
+    super([channels, squeezed, activation, gate]);
     const drawn = { init: byOutputs, biasInit: nn.init.zeros() };
     this.fc1 = new nn.Conv2d(channels, squeezed, 1, drawn);
     this.fc2 = new nn.Conv2d(squeezed, channels, 1, drawn);
@@ -73,7 +73,7 @@ export class StochasticDepth extends nn.Module {
   readonly keys = new nn.KeyStream();
 
   constructor(rate: number) {
-    super();
+    super([rate]);
     this.rate = rate;
   }
 

@@ -91,7 +91,7 @@ export class VisionTransformer extends VisionModel {
 
   constructor(sizes: VitSizes, options: VitOptions = {}) {
     const { classes, channels, backend, imageSize = 224 } = optionsOf("vit", options, undefined);
-    super(backend);
+    super(backend, [sizes, options]);
     const { patch, width } = sizes;
     if (!(Number.isInteger(imageSize / patch) && imageSize > 0))
       throw new GraphError(

@@ -32,7 +32,6 @@ export const functionRows: readonly Row[] = [
   ["ir fft", "axis", (o) => ir.fft.rfft(matrix(), o)],
   ["ir gumbelSoftmax", "tau", (o) => ir.random.gumbelSoftmax(ir.random.key(0), matrix(), o)],
   ["ir trapezoid", "axis", (o) => ir.trapezoid(matrix(), o)],
-  ["ir corrcoef", "correction", (o) => ir.corrcoef(matrix(), o)],
   ["nn rnnt", "blank", (o) => nn.rnnt(ir.zeros([1, 2, 3, 4]), ir.zeros([1, 2], "i32"), o)],
   ["nn weightNorm", "axis", (o) => nn.weightNorm(new nn.Linear(2, 2), o)],
   ["nn spectralNorm", "axis", (o) => nn.spectralNorm(new nn.Linear(2, 2), o)],

@@ -121,6 +121,11 @@ class InstanceNorm extends Module {
     );
     const { runningMean, runningVar } = this;
     if (!runningMean || !runningVar) return;
+    const noSample = () =>
+      new ShapeError(
+        `instanceNorm: no sample to take statistics of: input is ${printShape(x.shape)}\n  call eval() to use the running statistics`,
+      );
+    requireAtLeast(x.shape[0]!, 1, noSample);
     const share = shareOf(this.momentum, this.batchesTracked, x);
     const mean = x.mean(axes, { keepDims: true });
     const squares = x.sub(mean).square().sum(axes);

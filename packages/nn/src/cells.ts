@@ -23,6 +23,7 @@ import {
   lstmStep,
   type RecurrentArguments,
 } from "./recurrent.ts";
+import type { RecurrentSizes } from "./recurrent-types.ts";
 
 export interface CellOptions {
   /** Adds biases; true by default. */
@@ -30,8 +31,6 @@ export interface CellOptions {
 }
 
 const cellOptions: OptionNames<CellOptions> = { bias: 1 };
-
-type Sizes<Options = CellOptions> = readonly [inputs: number | undefined, number, Options?];
 
 abstract class RecurrentCell extends Cell {
   declare readonly inputs: number;
@@ -41,7 +40,10 @@ abstract class RecurrentCell extends Cell {
     op: string,
     gates: number,
     args: readonly unknown[],
-    [inputs, hidden, options = {}]: Sizes = withSize(args, 2) as Sizes,
+    [inputs, hidden, options = {}]: RecurrentSizes<CellOptions> = withSize(
+      args,
+      2,
+    ) as RecurrentSizes<CellOptions>,
   ) {
     const { bias = true } = checkOptions(op, options, cellOptions);
     if (inputs !== undefined) checkCount(op, "inputs", inputs);
@@ -123,7 +125,7 @@ export class GRUCell extends RecurrentCell {
   readonly resetAfter: boolean;
 
   constructor(...args: RecurrentArguments<GruCellOptions>) {
-    const [inputs, hidden, options = {}] = withSize(args, 2) as Sizes<GruCellOptions>;
+    const [inputs, hidden, options = {}] = withSize(args, 2) as RecurrentSizes<GruCellOptions>;
     const { resetAfter = true, ...others } = options;
     super("gruCell", 3, args, [inputs, hidden, others]);
     this.resetAfter = resetAfter;

@@ -18,8 +18,6 @@ export interface LinearOptions {
 
 const linearOptions: OptionNames<LinearOptions> = { bias: 1, init: 1, biasInit: 1 };
 
-type Sizes = [inputs: number | undefined, outputs: number, options?: LinearOptions];
-
 /**
  * y = x·Wᵀ + b. Without `in` it is that of the first x: `new nn.Linear(10)`.
  *
@@ -43,7 +41,11 @@ export class Linear extends Module {
   constructor(inputs: number, outputs: number, options?: LinearOptions);
   constructor(...args: readonly unknown[]) {
     super(args);
-    const [inputs, outputs, options = {}] = withSize(args, 2) as Sizes;
+    const [inputs, outputs, options = {}] = withSize(args, 2) as [
+      number | undefined,
+      number,
+      LinearOptions?,
+    ];
     checkOptions("linear", options, linearOptions);
     if (inputs !== undefined) checkCount("linear", "inputs", inputs);
     checkCount("linear", "outputs", outputs);

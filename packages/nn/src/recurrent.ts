@@ -30,7 +30,12 @@ import { uniform } from "./init.ts";
 import { buildOrWait, ensureBuilt, withSize } from "./lazy.ts";
 import { Module } from "./module.ts";
 import { checkCount, checkExtent, checkRank, weight } from "./parameter.ts";
-import type { RecurrentInputs, RecurrentOptions, RecurrentResult } from "./recurrent-types.ts";
+import type {
+  RecurrentInputs,
+  RecurrentOptions,
+  RecurrentResult,
+  RecurrentSizes,
+} from "./recurrent-types.ts";
 
 export type { RecurrentInputs, RecurrentOptions, RecurrentResult } from "./recurrent-types.ts";
 
@@ -116,9 +121,6 @@ interface Kind extends Omit<CellSizes, "bias" | "hidden"> {
   readonly step: Step;
 }
 
-type Sizes<Options> = readonly [inputs: number | undefined, hidden: number, options?: Options];
-type RecurrentSizes = Sizes<RecurrentOptions>;
-
 /** Sizes, of which that of the input may be left out, then options. */
 export type RecurrentArguments<Options> =
   | readonly [hidden: number, options?: Options]
@@ -137,7 +139,10 @@ class Recurrent extends Module {
   constructor(
     kind: Kind,
     args: readonly unknown[],
-    [inputs, hidden, options]: RecurrentSizes = withSize(args, 2) as RecurrentSizes,
+    [inputs, hidden, options]: RecurrentSizes<RecurrentOptions> = withSize(
+      args,
+      2,
+    ) as RecurrentSizes<RecurrentOptions>,
   ) {
     super(args);
     const {
@@ -343,7 +348,7 @@ export interface GruOptions extends RecurrentOptions {
  */
 export class GRU extends Recurrent {
   constructor(...args: RecurrentArguments<GruOptions>) {
-    const [inputs, hidden, options = {}] = withSize(args, 2) as Sizes<GruOptions>;
+    const [inputs, hidden, options = {}] = withSize(args, 2) as RecurrentSizes<GruOptions>;
     const { resetAfter = true, ...others } = options;
     const step = gruStep(resetAfter);
     super({ op: "gru", gates: 3, states: 1, step }, args, [inputs, hidden, others]);
@@ -375,7 +380,7 @@ export interface LstmOptions extends RecurrentOptions {
  */
 export class LSTM extends Recurrent {
   constructor(...args: RecurrentArguments<LstmOptions>) {
-    const [inputs, hidden, options = {}] = withSize(args, 2) as Sizes<LstmOptions>;
+    const [inputs, hidden, options = {}] = withSize(args, 2) as RecurrentSizes<LstmOptions>;
     const { projSize, ...others } = options;
     const kind = { op: "lstm", gates: 4, states: 2, step: lstmStep, projSize };
     super(kind, args, [inputs, hidden, others]);

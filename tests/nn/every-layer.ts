@@ -3,7 +3,10 @@ import * as nn from "@kiln-ml/nn";
 import { HiddenOf, OnRing, SelfMoved } from "./adapted-layers.ts";
 import { cases, layerOf } from "./module-cases.ts";
 
-/** Layers by name, each with the shape that it takes, or a call of its own; others are taken from the fixtures. */
+/**
+ * Layers by name, each with the shape that it takes, or a call of its own; others are taken from
+ * the fixtures.
+ */
 export const layers: Record<
   string,
   readonly [() => nn.Module, readonly number[], ("i32" | "f32")?]

@@ -147,7 +147,10 @@ test("every public layer is tried under mixed precision", () => {
   assert.equal(found.map(([name]) => name).sort(), [...Object.keys(layers), ...others].sort());
 });
 
-/** Throws unless the gradients of Σ y by `xs` are built, each in its own dtype, in the scope and out of it. */
+/**
+ * Throws unless the gradients of Σ y by `xs` are built, each in its own dtype, in the scope and out
+ * of it.
+ */
 function checkGradients(half: "f16" | "bf16", make: () => Tensor, xs: readonly Tensor[]): void {
   const loss = nn.autocast(half, () => make().sum());
   const reached = xs.filter((x) => leavesOf(loss, x.op).includes(x));

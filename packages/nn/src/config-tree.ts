@@ -32,7 +32,9 @@ export const isBelow = (path: string, listed: readonly string[]): boolean =>
   listed.some((p) => p === "" || p === path || path.startsWith(`${p}.`));
 
 export interface Tree {
-  /** Each module at its first path, with the path of the module above it; those above come first. */
+  /**
+   * Each module at its first path, with the path of the module above it; those above come first.
+   */
   readonly modules: ReadonlyMap<string, { readonly module: Module; readonly above: string }>;
   readonly parameters: ReadonlyMap<string, Tensor>;
   /** Modules and containers. */

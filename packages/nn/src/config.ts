@@ -18,7 +18,9 @@ export interface ModuleConfig {
   readonly version: 1;
   /** `{ "$class": "Linear", "args": [4, 8] }`. */
   readonly module: Json;
-  /** What stands elsewhere in the network than its constructor puts it, by path; null for nothing. */
+  /**
+   * What stands elsewhere in the network than its constructor puts it, by path; null for nothing.
+   */
   readonly parts?: { readonly [path: string]: Json };
   /** Sizes that layers took from their first input, by path. */
   readonly sizes?: { readonly [path: string]: number };

@@ -51,7 +51,12 @@ export function fromConfig<M extends Module = Module & { forward(...inputs: unkn
     );
   checkConfig(config);
   const reader = new Reader({ classes, functions });
-  return withAllowance(maxElements, () => {
+  const refused = (): never => {
+    throw new GraphError(
+      `fromConfig: the network takes more than ${maxElements.toLocaleString("en-US")} elements of parameters\n  if it may, allow more: { maxElements }`,
+    );
+  };
+  return withAllowance(maxElements, refused, () => {
     const net = reader.module(config.module, "module");
     putParts(net, config, reader);
     setFields(net, config);
@@ -78,7 +83,9 @@ function checkConfig(config: ModuleConfig): void {
 
 const isTexts = (x: unknown): boolean => Array.isArray(x) && x.every((y) => typeof y === "string");
 
-/** What stands at paths, sizes and changes: above before below, for one makes room for the other. */
+/**
+ * What stands at paths, sizes and changes: above before below, for one makes room for the other.
+ */
 function putParts(net: Module, config: ModuleConfig, reader: Reader): void {
   const { parts = {}, sizes = {}, changes = {} } = config;
   const values = new Map<string, unknown>();

@@ -67,7 +67,9 @@ export function skipInit<T>(make: () => T): T {
   }
 }
 
-/** What `make` gives, without drawing: first values are 0, and the next draw is what it was to be. */
+/**
+ * What `make` gives, without drawing: first values are 0, and the next draw is what it was to be.
+ */
 export function undrawn<T>(make: () => T): T {
   const before = generator;
   generator = new Generator(0);

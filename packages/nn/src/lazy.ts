@@ -20,19 +20,19 @@ export function buildOrWait(
   else build(size);
 }
 
-/** Builds a layer that waits, from axis `axis` of its input. Throws ShapeError where that is a symbol. */
+/**
+ * Builds a layer that waits, from axis `axis` of its input. Throws ShapeError where that is a
+ * symbol.
+ */
 export function ensureBuilt(op: string, layer: object, x: Tensor, axis: number): void {
-  const build = waiting.get(layer);
-  if (!build) return;
+  if (isBuilt(layer)) return;
   checkTensor(op, x);
   const size = x.shape.at(axis);
   if (typeof size !== "number")
     throw new ShapeError(
       `${op}: the layer takes its size from axis ${axis} of ${printShape(x.shape)}, which is no number\n  give the size to the constructor`,
     );
-  build(size);
-  waiting.delete(layer);
-  learnt.set(layer, size);
+  buildWith(layer, size);
 }
 
 /** The size that a layer was built with when its input was there, if it was. */
@@ -51,7 +51,7 @@ export const isBuilt = (layer: object): boolean => !waiting.has(layer);
 export function refuseUnbuilt(layer: object, path: string): void {
   if (!isBuilt(layer))
     throw new GraphError(
-      `${path || layer.constructor.name}: the layer is not built, the size of its input is unknown\n  call forward or nn.build(net, [shape]) first, or give the size to the constructor`,
+      `${path || layer.constructor.name}: the layer is not built, the size of its input is unknown\n  call forward or nn.build(net, [shape]) first, or give the size to the constructor, or an Input to the Sequential`,
     );
 }
 

@@ -17,18 +17,20 @@ import {
 import { spendElements } from "./allowance.ts";
 import type { Initializer } from "./init.ts";
 
-function made(name: string, shape: readonly number[], init: Initializer, trainable: boolean) {
+/** A trainable parameter. */
+export function weight(
+  name: string,
+  shape: readonly number[],
+  init: Initializer,
+  trainable = true,
+): Tensor {
   spendElements(shape);
   return param(init(shape), { name, shape, trainable });
 }
 
-/** A trainable parameter. */
-export const weight = (name: string, shape: readonly number[], init: Initializer): Tensor =>
-  made(name, shape, init, true);
-
 /** A parameter that only `assign` changes. */
 export const buffer = (name: string, shape: readonly number[], init: Initializer): Tensor =>
-  made(name, shape, init, false);
+  weight(name, shape, init, false);
 
 /** Throws unless `value` is an integer of at least `least`. */
 export function checkCount(op: string, what: string, value: number, least = 1): void {
@@ -79,7 +81,9 @@ export function checkRank(op: string, x: Tensor, ...ranks: number[]): void {
     );
 }
 
-/** One whole number of at least `least` for each of `axes` axes; a number counts for all of them. */
+/**
+ * One whole number of at least `least` for each of `axes` axes; a number counts for all of them.
+ */
 export function each(
   op: string,
   what: string,

@@ -1,4 +1,6 @@
-/** How an initialiser was made, so that a config can hold it: the factory by name, and arguments. */
+/**
+ * How an initialiser was made, so that a config can hold it: the factory by name, and arguments.
+ */
 
 export interface Recipe {
   readonly name: string;

@@ -52,7 +52,7 @@ export const limits = {
   "runtime loader": 22.2,
   "runtime loader with wasm": 26.7,
   "kiln-ml, compile for wasm": 158.9,
-  "kiln-ml/nn, training on wasm": 169.6,
+  "kiln-ml/nn, training on wasm": 169.8,
 } as const satisfies Partial<Record<keyof typeof pages, number>>;
 
 export interface PageSize {

@@ -40,7 +40,10 @@ const twice = (inputs: number, outputs: number): nn.Sequential =>
     new ConvNorm(outputs, outputs, { activation: relu }),
   );
 
-/** x: f32[N, channels, H, W] → scores f32[N, classes, H, W]; H and W are multiples of 2^depth. Throws ShapeError if they are not. */
+/**
+ * x: f32[N, channels, H, W] → scores f32[N, classes, H, W]; H and W are multiples of 2^depth.
+ * Throws ShapeError if they are not.
+ */
 export class UNet extends VisionModel {
   readonly down: nn.Sequential[];
   readonly bottom: nn.Sequential;

@@ -81,7 +81,10 @@ class Encoder extends nn.Module {
   }
 }
 
-/** x: f32[N, channels, imageSize, imageSize] → scores f32[N, classes]. Throws ShapeError for images of another size. */
+/**
+ * x: f32[N, channels, imageSize, imageSize] → scores f32[N, classes]. Throws ShapeError for images
+ * of another size.
+ */
 export class VisionTransformer extends VisionModel {
   readonly class_token: Tensor;
   readonly conv_proj: nn.Conv2d;

@@ -53,8 +53,6 @@ const layer = (name: string, option: string, ...args: unknown[]): Row => [
 const rows: readonly Row[] = [
   ...functionRows,
   ["nn lora", "rank", (o) => nn.lora(net(), o)],
-  ["nn toConfig", "functions", (o) => nn.toConfig(net(), nn, o)],
-  ["nn fromConfig", "functions", (o) => nn.fromConfig(nn.toConfig(net()), nn, o)],
   ["nn Upsample", "scale", (o) => new nn.Upsample(Object.assign({ scale: 2 }, o))],
   layer("GCNConv", "bias", 2, 3), layer("GATConv", "heads", 2, 3),
   layer("SAGEConv", "aggregation", 2, 3),

@@ -7,7 +7,7 @@ import { type ChangeName, changesOf } from "./changes.ts";
 import { applyChange } from "./config-changes.ts";
 import { entriesOf, holdsParts, isBelow, isParameter, join, setAt, treeOf } from "./config-tree.ts";
 import { isRecord, type Json, Reader, Writer } from "./config-values.ts";
-import { undrawn } from "./init.ts";
+import { setDrawsAside, skipInit } from "./init.ts";
 import { buildWith, isBuilt, learntSize } from "./lazy.ts";
 import { checkModule, Module } from "./module.ts";
 import { recipeOf } from "./recipes.ts";
@@ -73,7 +73,12 @@ export function toConfig(
   const { functions = {} } = checkOptions("toConfig", options, configOptions);
   const difference = new Difference(new Writer(classes, functions), functions);
   const module = difference.writer.module(net, "");
-  undrawn(() => difference.compare(net, difference.again(net, module), ""));
+  const bringBack = setDrawsAside();
+  try {
+    skipInit(() => difference.compare(net, difference.again(net, module), ""));
+  } finally {
+    bringBack();
+  }
   return {
     format: "kiln-module",
     version: 1,

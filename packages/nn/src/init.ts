@@ -67,17 +67,13 @@ export function skipInit<T>(make: () => T): T {
   }
 }
 
-/**
- * What `make` gives, without drawing: first values are 0, and the next draw is what it was to be.
- */
-export function undrawn<T>(make: () => T): T {
+/** Sets the draws aside: what it returns brings them back where they were. */
+export function setDrawsAside(): () => void {
   const before = generator;
   generator = new Generator(0);
-  try {
-    return skipInit(make);
-  } finally {
+  return () => {
     generator = before;
-  }
+  };
 }
 
 function fill(shape: readonly number[], draw: () => number): Float32Array {

@@ -48,6 +48,7 @@ let born = 0;
  * sees what private fields (`#fc`) hold: the first `forward` throws GraphError if it uses a
  * parameter that only such a field can have. `torch.nn.Module`.
  *
+ * @param args What the constructor of the class was given, for `nn.toConfig`; nothing by default.
  * @example
  *   class Net extends nn.Module {
  *     fc1 = new nn.Linear(4, 8);

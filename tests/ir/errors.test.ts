@@ -140,6 +140,11 @@ const messages: readonly (readonly [name: string, run: () => unknown, message: s
     "assign: the new value of w reads an input, which has a value only while a compiled function runs\n  take the step within the function that compile is given, or compute the loss of data",
   ],
   [
+    "GraphError",
+    () => assign(param([0, 0], { name: "mean", trainable: false }), x.sum(0).sum().add(w)),
+    "assign: the new value of mean reads an input, which has a value only while a compiled function runs\n  assign within the function that compile is given, or compute the value of data",
+  ],
+  [
     "ShapeError",
     () => assign(w, x),
     "assign: shapes differ: w is [2], value is [2,3]\n  reshape or broadcastTo the value to the shape of the parameter",

@@ -7,7 +7,7 @@ export class OnRing extends nn.Module {
   readonly layer: nn.Module & { forward(x: Tensor, edges: Tensor): Tensor };
   readonly #edges = tensor([0, 1, 2, 3, 1, 2, 3, 0], { shape: [2, 4], dtype: "i32" });
   constructor(layer: OnRing["layer"]) {
-    super();
+    super([layer]);
     this.layer = layer;
   }
   override forward(x: Tensor): Tensor {
@@ -18,7 +18,7 @@ export class OnRing extends nn.Module {
 export class HiddenOf extends nn.Module {
   readonly cell: nn.LSTMCell;
   constructor(cell: nn.LSTMCell) {
-    super();
+    super([cell]);
     this.cell = cell;
   }
   override forward(x: Tensor): Tensor {

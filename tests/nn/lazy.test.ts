@@ -121,7 +121,7 @@ for (const [name, [lazy, own, shape]] of Object.entries(pairs)) {
       (e: Error) =>
         e instanceof GraphError &&
         e.message.endsWith(
-          ": the layer is not built, the size of its input is unknown\n  call forward or nn.build(net, [shape]) first, or give the size to the constructor",
+          ": the layer is not built, the size of its input is unknown\n  call forward or nn.build(net, [shape]) first, or give the size to the constructor, or an Input to the Sequential",
         ),
     );
   });

@@ -27,6 +27,7 @@ export function layerOf(c: ModuleCase): OneInput {
   const second = tensorOf(c.other);
   const { forward } = layer as { forward(...x: Tensor[]): Tensor };
   return Object.defineProperty(layer, "forward", {
+    configurable: true,
     value: (x: Tensor) => forward.call(layer, x, second),
   });
 }

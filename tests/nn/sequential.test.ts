@@ -35,7 +35,7 @@ test("Dense without an Input is built by the first forward", () => {
     (e: unknown) =>
       e instanceof GraphError &&
       e.message ===
-        "dense: 3 units are not built, the input size is unknown\n  start the Sequential with an Input, or call forward first",
+        "0: the layer is not built, the size of its input is unknown\n  call forward or nn.build(net, [shape]) first, or give the size to the constructor, or an Input to the Sequential",
   );
   net.forward(input("x", "f32", [2, 7]));
   assert.equal(net.weights["0.weight"]!.shape, [3, 7]);

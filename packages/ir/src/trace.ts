@@ -43,8 +43,8 @@ export const isTracing = (): boolean => stack.length > 1;
  * being read like anywhere else. `torch.Tensor.copy_` of a parameter.
  *
  * Throws ShapeError or DtypeError unless shape and dtype are those of the parameter. Outside of a
- * trace a value that reads an input is one that no run will have: of a parameter that is trained it
- * throws GraphError; of another, such as running statistics, the assignment is left out.
+ * trace a value that reads an input is one that no run will have: GraphError. Layers that keep
+ * something of a batch, such as running statistics, then ask `isKept` and leave it out.
  *
  * @example
  *   const count = param([0], { trainable: false });
@@ -68,8 +68,8 @@ export function assign(target: Tensor, value: Tensor): void {
     throw new DtypeError(
       `assign: dtypes differ: ${String(target.attrs.name)} is ${target.dtype}, value is ${value.dtype}\n  convert the value to the dtype of the parameter`,
     );
-  if (isKept(value)) stack[stack.length - 1]!.set(target, heldValue(value));
-  else if (target.attrs.trainable) refuseUpdate(target);
+  if (!isKept(value)) refuseUpdate(target);
+  stack[stack.length - 1]!.set(target, heldValue(value));
 }
 
 /**
@@ -95,10 +95,13 @@ function readsInput(value: Tensor): boolean {
   return reads.get(value)!;
 }
 
-/** An update of what is trained was meant. */
-function refuseUpdate(target: Tensor): void {
+/** An update was meant, of which nothing would come. */
+function refuseUpdate(target: Tensor): never {
+  const remedy = target.attrs.trainable
+    ? "take the step within the function that compile is given, or compute the loss of data"
+    : "assign within the function that compile is given, or compute the value of data";
   throw new GraphError(
-    `assign: the new value of ${String(target.attrs.name)} reads an input, which has a value only while a compiled function runs\n  take the step within the function that compile is given, or compute the loss of data`,
+    `assign: the new value of ${String(target.attrs.name)} reads an input, which has a value only while a compiled function runs\n  ${remedy}`,
   );
 }
 

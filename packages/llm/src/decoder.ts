@@ -195,7 +195,7 @@ export class Decoder extends Named implements TextNet {
   readonly config: DecoderConfig;
 
   constructor(config: DecoderConfig, options: DecoderOptions = {}) {
-    super(config.names);
+    super(config.names, [config, options]);
     checkOptions("decoder", options, decoderOptions);
     this.config = config;
     this.model = new Body(config, options);

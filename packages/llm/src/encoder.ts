@@ -64,7 +64,7 @@ export class Encoder extends Named {
   readonly config: EncoderConfig;
 
   constructor(config: EncoderConfig, options: DecoderOptions = {}) {
-    super(config.names);
+    super(config.names, [config, options]);
     checkOptions("encoder", options, decoderOptions);
     const { vocabulary, width, places, segments, layers, eps } = config;
     this.words = table(vocabulary, width, options);

@@ -40,8 +40,9 @@ const half = (shape: number[]): Tensor =>
 export abstract class Named extends nn.Module {
   readonly names: Readonly<Record<string, string>>;
 
-  constructor(names: Readonly<Record<string, string>>) {
-    super();
+  /** `args` are what the constructor of a whole model was given: `nn.toConfig` writes them. */
+  constructor(names: Readonly<Record<string, string>>, args?: readonly unknown[]) {
+    super(args);
     this.names = names;
   }
 

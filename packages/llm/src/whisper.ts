@@ -183,7 +183,7 @@ export class Whisper extends nn.Module implements TextNet {
   readonly config: WhisperConfig;
 
   constructor(config: WhisperConfig, options: DecoderOptions = {}) {
-    super();
+    super([config, options]);
     checkOptions("whisper", options, decoderOptions);
     this.config = config;
     this.model = new Body(config, options);

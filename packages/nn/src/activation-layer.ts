@@ -9,8 +9,13 @@ export class Activation extends Module {
   private readonly fn: (x: Tensor) => Tensor;
   private readonly options: string;
 
-  constructor(run: (x: Tensor) => Tensor, options = "") {
-    super();
+  /** `args` are those of the class; they are printed unless `options` says otherwise. */
+  constructor(
+    run: (x: Tensor) => Tensor,
+    args: readonly unknown[] = [],
+    options = args.join(", "),
+  ) {
+    super(args);
     this.fn = run;
     this.options = options;
   }

@@ -166,7 +166,7 @@ export class LogSigmoid extends /* @__PURE__ */ plain(logSigmoid) {}
  */
 export class LeakyReLU extends Activation {
   constructor(slope = 0.01) {
-    super((x) => leakyRelu(x, slope), `${slope}`);
+    super((x) => leakyRelu(x, slope), [slope]);
   }
 }
 
@@ -179,7 +179,7 @@ export class LeakyReLU extends Activation {
  */
 export class ELU extends Activation {
   constructor(alpha = 1) {
-    super((x) => elu(x, alpha), `${alpha}`);
+    super((x) => elu(x, alpha), [alpha]);
   }
 }
 
@@ -193,7 +193,7 @@ export class ELU extends Activation {
  */
 export class CELU extends Activation {
   constructor(alpha = 1) {
-    super((x) => celu(x, alpha), `${alpha}`);
+    super((x) => celu(x, alpha), [alpha]);
   }
 }
 
@@ -207,7 +207,7 @@ export class CELU extends Activation {
  */
 export class GELU extends Activation {
   constructor(approximate: "none" | "tanh" = "none") {
-    super(approximate === "tanh" ? geluTanh : gelu, approximate === "tanh" ? "tanh" : "");
+    super(approximate === "tanh" ? geluTanh : gelu, approximate === "tanh" ? ["tanh"] : []);
   }
 }
 
@@ -221,7 +221,7 @@ export class GELU extends Activation {
  */
 export class HardTanh extends Activation {
   constructor(low = -1, high = 1) {
-    super((x) => hardTanh(x, low, high), `${low} … ${high}`);
+    super((x) => hardTanh(x, low, high), [low, high], `${low} … ${high}`);
   }
 }
 
@@ -234,7 +234,7 @@ export class HardTanh extends Activation {
  */
 export class Softmax extends Activation {
   constructor(axis = -1) {
-    super((x) => softmax(x, axis), `axis ${axis}`);
+    super((x) => softmax(x, axis), [axis], `axis ${axis}`);
   }
 }
 
@@ -247,6 +247,6 @@ export class Softmax extends Activation {
  */
 export class LogSoftmax extends Activation {
   constructor(axis = -1) {
-    super((x) => logSoftmax(x, axis), `axis ${axis}`);
+    super((x) => logSoftmax(x, axis), [axis], `axis ${axis}`);
   }
 }

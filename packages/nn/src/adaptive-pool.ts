@@ -17,7 +17,7 @@ class AdaptivePool extends Module {
   private readonly reduce: Reduce;
 
   constructor(op: string, axes: number, size: GridSize, reduce: Reduce) {
-    super();
+    super([size]);
     this.op = op;
     this.reduce = reduce;
     if (typeof size !== "number") checkList(op, "size", size);

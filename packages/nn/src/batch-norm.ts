@@ -59,7 +59,7 @@ class BatchNorm extends Module {
   private readonly ranks: readonly number[];
 
   constructor(ranks: readonly number[], args: readonly unknown[]) {
-    super();
+    super(args);
     const [channels, options = {}] = withSize(args, 1) as [number | undefined, BatchNormOptions?];
     checkOptions("batchNorm", options, batchNormOptions);
     if (channels !== undefined) checkCount("batchNorm", "channels", channels);

@@ -29,7 +29,7 @@ export class Bilinear extends Module {
   readonly outputs: number;
 
   constructor(inputs1: number, inputs2: number, outputs: number, options: LinearOptions = {}) {
-    super();
+    super([inputs1, inputs2, outputs, options]);
     checkOptions("bilinear", options, bilinearOptions);
     checkCount("bilinear", "inputs1", inputs1);
     checkCount("bilinear", "inputs2", inputs2);

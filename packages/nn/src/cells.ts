@@ -23,6 +23,7 @@ import {
   lstmStep,
   type RecurrentArguments,
 } from "./recurrent.ts";
+import type { RecurrentSizes } from "./recurrent-types.ts";
 
 export interface CellOptions {
   /** Adds biases; true by default. */
@@ -31,17 +32,23 @@ export interface CellOptions {
 
 const cellOptions: OptionNames<CellOptions> = { bias: 1 };
 
-type Sizes<Options = CellOptions> = readonly [inputs: number | undefined, number, Options?];
-
 abstract class RecurrentCell extends Cell {
   declare readonly inputs: number;
   readonly hidden: number;
 
-  constructor(op: string, gates: number, [inputs, hidden, options = {}]: Sizes) {
+  constructor(
+    op: string,
+    gates: number,
+    args: readonly unknown[],
+    [inputs, hidden, options = {}]: RecurrentSizes<CellOptions> = withSize(
+      args,
+      2,
+    ) as RecurrentSizes<CellOptions>,
+  ) {
     const { bias = true } = checkOptions(op, options, cellOptions);
     if (inputs !== undefined) checkCount(op, "inputs", inputs);
     checkCount(op, "hidden", hidden);
-    super(inputs, { hidden, gates, bias });
+    super(inputs, { hidden, gates, bias }, args);
     this.hidden = hidden;
   }
 
@@ -88,7 +95,7 @@ abstract class RecurrentCell extends Cell {
  */
 export class RNNCell extends RecurrentCell {
   constructor(...args: RecurrentArguments<CellOptions>) {
-    super("rnnCell", 1, withSize(args, 2) as Sizes);
+    super("rnnCell", 1, args);
   }
 
   override forward(x: Tensor, h?: Tensor): Tensor {
@@ -118,9 +125,9 @@ export class GRUCell extends RecurrentCell {
   readonly resetAfter: boolean;
 
   constructor(...args: RecurrentArguments<GruCellOptions>) {
-    const [inputs, hidden, options = {}] = withSize(args, 2) as Sizes<GruCellOptions>;
+    const [inputs, hidden, options = {}] = withSize(args, 2) as RecurrentSizes<GruCellOptions>;
     const { resetAfter = true, ...others } = options;
-    super("gruCell", 3, [inputs, hidden, others]);
+    super("gruCell", 3, args, [inputs, hidden, others]);
     this.resetAfter = resetAfter;
   }
 
@@ -150,7 +157,7 @@ export interface LstmState {
  */
 export class LSTMCell extends RecurrentCell {
   constructor(...args: RecurrentArguments<CellOptions>) {
-    super("lstmCell", 4, withSize(args, 2) as Sizes);
+    super("lstmCell", 4, args);
   }
 
   override forward(x: Tensor, state?: LstmState): LstmState {

@@ -9,7 +9,7 @@ import {
   ShapeError,
   type Tensor,
 } from "@kiln-ml/ir";
-import { biased, paddingText } from "./convolution.ts";
+import { biased, type KernelSizes, paddingText } from "./convolution.ts";
 import { defaultBias, defaultWeight, type Initializer } from "./init.ts";
 import { buildOrWait, ensureBuilt, withSize } from "./lazy.ts";
 import { Module } from "./module.ts";
@@ -46,13 +46,6 @@ const convTransposeOptions: OptionNames<ConvTransposeOptions> = {
   biasInit: 1,
 };
 
-type Sizes = [
-  inputs: number | undefined,
-  outputs: number,
-  kernel: number | readonly number[],
-  options?: ConvTransposeOptions,
-];
-
 class TransposedConvolution extends Module {
   readonly weight!: Tensor;
   readonly bias: Tensor | undefined;
@@ -67,8 +60,11 @@ class TransposedConvolution extends Module {
   private readonly op: string;
 
   constructor(axes: number, args: readonly unknown[]) {
-    super();
-    const [inputs, outputs, kernel, options = {}] = withSize(args, 3) as Sizes;
+    super(args);
+    const [inputs, outputs, kernel, options = {}] = withSize(
+      args,
+      3,
+    ) as KernelSizes<ConvTransposeOptions>;
     const op = `convTranspose${axes}d`;
     this.op = op;
     checkOptions(op, options, convTransposeOptions);

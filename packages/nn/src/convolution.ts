@@ -56,11 +56,12 @@ const convOptions: OptionNames<ConvOptions> = {
   biasInit: 1,
 };
 
-type Sizes = [
+/** Arguments as `withSize` gives them: that of the input may be unknown. */
+export type KernelSizes<Options> = readonly [
   inputs: number | undefined,
   outputs: number,
   kernel: number | readonly number[],
-  options?: ConvOptions,
+  options?: Options,
 ];
 
 /** Parameters and settings of a kernel; what it computes is the layer's own. */
@@ -83,8 +84,8 @@ export abstract class KernelLayer extends Module {
     args: readonly unknown[],
     names: Readonly<Record<string, 1>> = convOptions,
   ) {
-    super();
-    const [inputs, outputs, kernel, options = {}] = withSize(args, 3) as Sizes;
+    super(args);
+    const [inputs, outputs, kernel, options = {}] = withSize(args, 3) as KernelSizes<ConvOptions>;
     this.op = op;
     checkOptions(op, options, names as OptionNames<ConvOptions>);
     this.outputs = outputs;

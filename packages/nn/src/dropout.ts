@@ -37,7 +37,7 @@ export class Dropout extends Module {
   readonly rate: number;
 
   constructor(rate = 0.5, options: { readonly seed?: number } = {}) {
-    super();
+    super([rate, options]);
     checkOptions("dropout", options, seedOptions);
     checkWithin("dropout", "rate", rate, 0, 1);
     this.rate = rate;

@@ -66,7 +66,7 @@ export class EmbeddingBag extends Module {
   private readonly table: ReturnType<typeof tableOf>;
 
   constructor(count: number, width: number, options: EmbeddingBagOptions = {}) {
-    super();
+    super([count, width, options]);
     const { mode = "mean" } = checkOptions("embeddingBag", options, bagOptions);
     if (mode !== "mean" && mode !== "sum" && mode !== "max")
       throw new GraphError(`embeddingBag: mode must be mean, sum or max, got ${String(mode)}`);

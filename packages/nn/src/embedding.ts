@@ -108,7 +108,7 @@ export class Embedding extends Module {
   private readonly table: ReturnType<typeof tableOf>;
 
   constructor(count: number, width: number, options: EmbeddingOptions = {}) {
-    super();
+    super([count, width, options]);
     checkOptions("embedding", options, embeddingOptions);
     this.table = tableOf("embedding", count, width, options);
     this.count = count;

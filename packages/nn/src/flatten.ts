@@ -14,7 +14,7 @@ export class Flatten extends Module {
   readonly start: number;
 
   constructor(start = 1) {
-    super();
+    super([start]);
     this.start = start;
   }
 

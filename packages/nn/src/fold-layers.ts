@@ -35,8 +35,13 @@ abstract class Columns extends Module {
   readonly padding: readonly number[];
   readonly stride: readonly number[];
 
-  constructor(op: string, kernel: number | readonly number[], options: UnfoldOptions) {
-    super();
+  constructor(
+    op: string,
+    kernel: number | readonly number[],
+    options: UnfoldOptions,
+    args: readonly unknown[] = [kernel, options],
+  ) {
+    super(args);
     checkOptions(op, options, unfoldOptions);
     this.kernel = each(op, "kernel", kernel, 2);
     this.dilation = each(op, "dilation", options.dilation ?? 1, 2);
@@ -97,7 +102,7 @@ export class Fold extends Columns {
     kernel: number | readonly number[],
     options: UnfoldOptions = {},
   ) {
-    super("fold", kernel, options);
+    super("fold", kernel, options, [outputSize, kernel, options]);
     this.outputSize = each("fold", "outputSize", outputSize, 2);
   }
 

@@ -29,7 +29,7 @@ export class GLU extends Module {
   readonly axis: number;
 
   constructor(axis = -1) {
-    super();
+    super([axis]);
     this.axis = axis;
   }
 
@@ -61,7 +61,7 @@ class GatedLinear extends Module {
     options: LinearOptions,
     gateOf: (x: Tensor) => Tensor,
   ) {
-    super();
+    super([inputs, outputs, options]);
     const both = { bias: false, ...options };
     this.gate = new Linear(inputs, outputs, both);
     this.value = new Linear(inputs, outputs, both);

@@ -23,7 +23,7 @@ abstract class GlobalPool extends Module {
   private readonly op: string;
 
   constructor(op: string, options: GlobalPoolOptions) {
-    super();
+    super([options]);
     this.op = op;
     this.keepDims = checkOptions(op, options, globalPoolOptions).keepDims ?? false;
   }

@@ -104,7 +104,7 @@ export class GCNConv extends Module {
   readonly outputs: number;
 
   constructor(inputs: number, outputs: number, options: GraphLayerOptions = {}) {
-    super();
+    super([inputs, outputs, options]);
     const { bias = true } = checkOptions("gcnConv", options, graphOptions);
     checkCount("gcnConv", "inputs", inputs);
     checkCount("gcnConv", "outputs", outputs);
@@ -165,7 +165,7 @@ export class GATConv extends Module {
   readonly negativeSlope: number;
 
   constructor(inputs: number, outputs: number, options: GatOptions = {}) {
-    super();
+    super([inputs, outputs, options]);
     const given = checkOptions("gatConv", options, gatOptions);
     const { bias = true, heads = 1, negativeSlope = 0.2 } = given;
     checkCount("gatConv", "inputs", inputs);
@@ -225,7 +225,7 @@ export class SAGEConv extends Module {
   readonly aggregation: Aggregation;
 
   constructor(inputs: number, outputs: number, options: SageOptions = {}) {
-    super();
+    super([inputs, outputs, options]);
     const { bias = true, aggregation = "mean" } = checkOptions("sageConv", options, sageOptions);
     this.aggregation = aggregation;
     this.neighbours = new Linear(inputs, outputs, { bias });
@@ -268,7 +268,7 @@ export class GINConv extends Module {
   readonly eps: Tensor;
 
   constructor(network: Layer, options: GinOptions = {}) {
-    super();
+    super([network, options]);
     const { eps = 0, trainEps = false } = checkOptions("ginConv", options, ginOptions);
     if (!(network instanceof Module))
       throw new GraphError("ginConv: takes a layer\n  new nn.GINConv(new nn.Linear(8, 16))");

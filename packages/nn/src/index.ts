@@ -17,6 +17,8 @@ export {
   RNNCell,
 } from "./cells.ts";
 export { clone, mapParameters } from "./clone.ts";
+export { type ConfigOptions, type ModuleConfig, toConfig } from "./config.ts";
+export type { Json } from "./config-values.ts";
 export {
   ConvTranspose1d,
   ConvTranspose2d,
@@ -32,6 +34,7 @@ export { Embedding, type EmbeddingOptions } from "./embedding.ts";
 export { type BagInputs, EmbeddingBag, type EmbeddingBagOptions } from "./embedding-bag.ts";
 export { Flatten } from "./flatten.ts";
 export { Fold, Unfold, type UnfoldOptions } from "./fold-layers.ts";
+export { type FromConfigOptions, fromConfig } from "./from-config.ts";
 export { GEGLU, GLU, SwiGLU } from "./gates.ts";
 export { GlobalAvgPool, GlobalMaxPool, type GlobalPoolOptions } from "./global-pool.ts";
 export {

@@ -6,6 +6,7 @@
  */
 import { checkOptions, GraphError, kindOf, type OptionNames, ShapeError } from "@kiln-ml/ir";
 import { Generator } from "./generator.ts";
+import { madeBy } from "./recipes.ts";
 
 /** First values for a parameter of this shape, row-major. */
 export type Initializer = (shape: readonly number[]) => Float32Array;
@@ -66,6 +67,15 @@ export function skipInit<T>(make: () => T): T {
   }
 }
 
+/** Sets the draws aside: what it returns brings them back where they were. */
+export function setDrawsAside(): () => void {
+  const before = generator;
+  generator = new Generator(0);
+  return () => {
+    generator = before;
+  };
+}
+
 function fill(shape: readonly number[], draw: () => number): Float32Array {
   const out = new Float32Array(sizeOf(shape));
   if (skipped) return out;
@@ -82,10 +92,8 @@ export function fansOf(shape: readonly number[]): [number, number] {
   return [inputs * sizeOf(field), outputs * sizeOf(field)];
 }
 
-export const constant =
-  (value: number): Initializer =>
-  (shape) =>
-    new Float32Array(sizeOf(shape)).fill(value);
+export const constant = (value: number): Initializer =>
+  madeBy("constant", [value], (shape) => new Float32Array(sizeOf(shape)).fill(value));
 
 /** All 0. */
 export const zeros = (): Initializer => constant(0);
@@ -94,27 +102,25 @@ export const zeros = (): Initializer => constant(0);
 export const ones = (): Initializer => constant(1);
 
 /** Even over [low, high). */
-export const uniform =
-  (low = 0, high = 1): Initializer =>
-  (shape) =>
-    fill(shape, () => low + (high - low) * generator.uniform());
+export const uniform = (low = 0, high = 1): Initializer =>
+  madeBy("uniform", [low, high], (shape) =>
+    fill(shape, () => low + (high - low) * generator.uniform()),
+  );
 
 /** Gaussian. */
-export const normal =
-  (mean = 0, std = 1): Initializer =>
-  (shape) =>
-    fill(shape, () => mean + std * generator.normal());
+export const normal = (mean = 0, std = 1): Initializer =>
+  madeBy("normal", [mean, std], (shape) => fill(shape, () => mean + std * generator.normal()));
 
 /** Gaussian, drawn again outside ±2 standard deviations. */
-export const truncatedNormal =
-  (mean = 0, std = 1): Initializer =>
-  (shape) =>
+export const truncatedNormal = (mean = 0, std = 1): Initializer =>
+  madeBy("truncatedNormal", [mean, std], (shape) =>
     fill(shape, () => {
       for (;;) {
         const z = generator.normal();
         if (Math.abs(z) <= 2) return mean + std * z;
       }
-    });
+    }),
+  );
 
 const leakyGain = (a: number): number => Math.sqrt(2 / (1 + a * a));
 
@@ -145,34 +151,34 @@ function checkFan(op: string, options: FanOptions): FanOptions {
  */
 export const kaimingUniform = (a = 0, options: FanOptions = {}): Initializer => {
   checkFan("kaimingUniform", options);
-  return (shape) => {
+  return madeBy("kaimingUniform", [a, options], (shape) => {
     const bound = leakyGain(a) * Math.sqrt(3 / fanOf(shape, options));
     return uniform(-bound, bound)(shape);
-  };
+  });
 };
 
 /** Gaussian of deviation gain / √fan. He et al. 2015. */
 export const kaimingNormal = (a = 0, options: FanOptions = {}): Initializer => {
   checkFan("kaimingNormal", options);
-  return (shape) => normal(0, leakyGain(a) / Math.sqrt(fanOf(shape, options)))(shape);
+  return madeBy("kaimingNormal", [a, options], (shape) =>
+    normal(0, leakyGain(a) / Math.sqrt(fanOf(shape, options)))(shape),
+  );
 };
 
 /** Even within ±gain·√(6 / (fan in + fan out)). Glorot & Bengio 2010, eq. 16. */
-export const xavierUniform =
-  (gain = 1): Initializer =>
-  (shape) => {
+export const xavierUniform = (gain = 1): Initializer =>
+  madeBy("xavierUniform", [gain], (shape) => {
     const [i, o] = fansOf(shape);
     const bound = gain * Math.sqrt(6 / Math.max(1, i + o));
     return uniform(-bound, bound)(shape);
-  };
+  });
 
 /** Gaussian of deviation gain·√(2 / (fan in + fan out)). */
-export const xavierNormal =
-  (gain = 1): Initializer =>
-  (shape) => {
+export const xavierNormal = (gain = 1): Initializer =>
+  madeBy("xavierNormal", [gain], (shape) => {
     const [i, o] = fansOf(shape);
     return normal(0, gain * Math.sqrt(2 / Math.max(1, i + o)))(shape);
-  };
+  });
 
 /**
  * What PyTorch gives a weight by default: `kaimingUniform(√5)`, that is even within ±1/√(fan in).
@@ -189,9 +195,8 @@ export const defaultBias = (weight: readonly number[]): Initializer => {
  * Rows (or columns, where there are fewer) are orthonormal, times `gain`; axes from 1 on are taken
  * as one. Modified Gram–Schmidt on Gaussian rows. Saxe et al. 2014.
  */
-export const orthogonal =
-  (gain = 1): Initializer =>
-  (shape) => {
+export const orthogonal = (gain = 1): Initializer =>
+  madeBy("orthogonal", [gain], (shape) => {
     const size = sizeOf(shape);
     if (skipped) return new Float32Array(size);
     const rows = shape[0] ?? 1;
@@ -203,7 +208,7 @@ export const orthogonal =
       { length: rows * columns },
       (_, i) => gain * at(Math.floor(i / columns), i % columns),
     );
-  };
+  });
 
 function orthonormal(count: number, length: number): Float64Array[] {
   const basis: Float64Array[] = [];

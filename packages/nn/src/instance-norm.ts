@@ -55,7 +55,7 @@ class InstanceNorm extends Module {
   private readonly rank: number;
 
   constructor(rank: number, args: readonly unknown[]) {
-    super();
+    super(args);
     const [channels, options = {}] = withSize(args, 1) as [
       number | undefined,
       InstanceNormOptions?,
@@ -121,6 +121,11 @@ class InstanceNorm extends Module {
     );
     const { runningMean, runningVar } = this;
     if (!runningMean || !runningVar) return;
+    const noSample = () =>
+      new ShapeError(
+        `instanceNorm: no sample to take statistics of: input is ${printShape(x.shape)}\n  call eval() to use the running statistics`,
+      );
+    requireAtLeast(x.shape[0]!, 1, noSample);
     const share = shareOf(this.momentum, this.batchesTracked, x);
     const mean = x.mean(axes, { keepDims: true });
     const squares = x.sub(mean).square().sum(axes);

@@ -33,7 +33,7 @@ export class KeyStream extends Module {
   readonly key: Tensor;
 
   constructor(options: { readonly seed?: number } = {}) {
-    super();
+    super([options]);
     checkOptions("keyStream", options, seedOptions);
     this.key = keyState("keyStream", options.seed);
   }

@@ -18,8 +18,6 @@ export interface LinearOptions {
 
 const linearOptions: OptionNames<LinearOptions> = { bias: 1, init: 1, biasInit: 1 };
 
-type Sizes = [inputs: number | undefined, outputs: number, options?: LinearOptions];
-
 /**
  * y = x·Wᵀ + b. Without `in` it is that of the first x: `new nn.Linear(10)`.
  *
@@ -42,8 +40,12 @@ export class Linear extends Module {
   constructor(outputs: number, options?: LinearOptions);
   constructor(inputs: number, outputs: number, options?: LinearOptions);
   constructor(...args: readonly unknown[]) {
-    super();
-    const [inputs, outputs, options = {}] = withSize(args, 2) as Sizes;
+    super(args);
+    const [inputs, outputs, options = {}] = withSize(args, 2) as [
+      number | undefined,
+      number,
+      LinearOptions?,
+    ];
     checkOptions("linear", options, linearOptions);
     if (inputs !== undefined) checkCount("linear", "inputs", inputs);
     checkCount("linear", "outputs", outputs);

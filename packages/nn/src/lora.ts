@@ -10,6 +10,7 @@ import {
   setFrozen,
   type Tensor,
 } from "@kiln-ml/ir";
+import { forgetChanges, recordChange } from "./changes.ts";
 import { constant, kaimingUniform } from "./init.ts";
 import { Linear } from "./linear.ts";
 import { checkModule, Module } from "./module.ts";
@@ -33,7 +34,7 @@ class LowRank extends Module {
   readonly scale: number;
 
   constructor(inputs: number, outputs: number, rank: number, alpha: number) {
-    super();
+    super([inputs, outputs, rank, alpha]);
     this.a = weight("a", [rank, inputs], kaimingUniform());
     this.b = weight("b", [outputs, rank], constant(0));
     this.scale = alpha / rank;
@@ -87,6 +88,7 @@ export function lora<M extends Module>(net: M, options: LoraOptions = {}): M {
     const plain = layer.forward;
     const forward = (x: Tensor): Tensor => plain.call(layer, x).add(low.forward(x));
     Object.defineProperty(layer, "forward", { value: forward, configurable: true });
+    recordChange(layer, "lora", { rank, alpha });
   }
   return net;
 }
@@ -113,6 +115,7 @@ export function mergeLora<M extends Module>(net: M): M {
     assign(layer.weight, layer.weight.add(b.matmul(a).mul(scale)));
     delete layer.lora;
     delete (layer as { forward?: unknown }).forward;
+    forgetChanges(layer, "lora");
   }
   for (const t of net.state().values()) setFrozen(t, false);
   return net;

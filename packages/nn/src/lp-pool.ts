@@ -35,7 +35,7 @@ class LPPool extends Module {
     window: number | readonly number[],
     options: LPPoolOptions,
   ) {
-    super();
+    super([norm, window, options]);
     const op = `lpPool${axes}d`;
     this.op = op;
     checkOptions(op, options, lpPoolOptions);

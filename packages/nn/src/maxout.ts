@@ -30,7 +30,7 @@ export class Maxout extends Module {
   readonly pieces: number;
 
   constructor(inputs: number, outputs: number, options: MaxoutOptions = {}) {
-    super();
+    super([inputs, outputs, options]);
     const { pieces = 2, ...linear } = checkOptions("maxout", options, maxoutOptions);
     checkCount("maxout", "outputs", outputs);
     checkCount("maxout", "pieces", pieces);

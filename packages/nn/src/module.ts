@@ -21,6 +21,7 @@ import {
   sizeOf,
   Tensor,
 } from "@kiln-ml/ir";
+import { spendModule } from "./allowance.ts";
 import { type Call, tellCalls, type Watch } from "./calls.ts";
 import { isBuilt, refuseUnbuilt } from "./lazy.ts";
 import { hiddenFieldsOf, partsIn } from "./parts.ts";
@@ -30,8 +31,15 @@ export interface Layer extends Module {
   forward(x: Tensor): Tensor;
 }
 
-/** When a module was made, among modules and among nodes: what is older is none of its own. */
-const births = new WeakMap<Module, { readonly module: number; readonly node: number }>();
+interface Birth {
+  /** When it was made, among modules and among nodes: what is older is none of its own. */
+  readonly module: number;
+  readonly node: number;
+  /** What its constructor was given. */
+  readonly args: readonly unknown[];
+}
+
+const births = new WeakMap<Module, Birth>();
 let born = 0;
 
 /**
@@ -40,6 +48,7 @@ let born = 0;
  * sees what private fields (`#fc`) hold: the first `forward` throws GraphError if it uses a
  * parameter that only such a field can have. `torch.nn.Module`.
  *
+ * @param args What the constructor of the class was given, for `nn.toConfig`; nothing by default.
  * @example
  *   class Net extends nn.Module {
  *     fc1 = new nn.Linear(4, 8);
@@ -53,9 +62,13 @@ let born = 0;
 export abstract class Module extends Stateful {
   #training = true;
 
-  constructor() {
+  /**
+   * @param args What the constructor of the class was given, for `nn.toConfig`; nothing by default.
+   */
+  constructor(args: readonly unknown[] = []) {
     super();
-    births.set(this, { module: born++, node: lastNodeId() });
+    spendModule();
+    births.set(this, { module: born++, node: lastNodeId(), args });
     tellCalls<Module>(this, Module.prototype, watch);
   }
 
@@ -194,6 +207,14 @@ export abstract class Module extends Stateful {
    */
   pathOfField(field: string): string {
     return field;
+  }
+
+  /**
+   * Arguments with which the class makes such a module again: those that were handed to the base's
+   * constructor. A class that extends a layer overrides it where its own differ.
+   */
+  constructorArguments(): readonly unknown[] {
+    return births.get(this)!.args;
   }
 
   /** What `toString` prints after the class name: the configuration in few words. */

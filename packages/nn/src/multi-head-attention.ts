@@ -78,7 +78,7 @@ export class MultiHeadAttention extends Module {
   readonly kvHeads: number;
 
   constructor(width: number, heads: number, options: MultiHeadAttentionOptions = {}) {
-    super();
+    super([width, heads, options]);
     const op = "multiHeadAttention";
     const {
       dropout = 0,

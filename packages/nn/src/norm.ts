@@ -73,7 +73,7 @@ export class LayerNorm extends Module {
   constructor(options?: NormOptions);
   constructor(shape: number | readonly number[], options?: NormOptions);
   constructor(...args: readonly unknown[]) {
-    super();
+    super(args);
     const [shape, options = {}] = withSize(args, 1) as Tail;
     checkOptions("layerNorm", options, normOptions);
     this.eps = options.eps ?? 1e-5;
@@ -131,7 +131,7 @@ export class RmsNorm extends Module {
   constructor(options?: RmsNormOptions);
   constructor(extent: number, options?: RmsNormOptions);
   constructor(...args: readonly unknown[]) {
-    super();
+    super(args);
     const [extent, options = {}] = withSize(args, 1) as [number | undefined, RmsNormOptions?];
     checkOptions("rmsNorm", options, rmsNormOptions);
     if (extent !== undefined) checkCount("rmsNorm", "extent", extent);
@@ -177,7 +177,7 @@ export class GroupNorm extends Module {
   constructor(groups: number, options?: NormOptions);
   constructor(groups: number, channels: number, options?: NormOptions);
   constructor(groups: number, ...args: readonly unknown[]) {
-    super();
+    super([groups, ...args]);
     const [channels, options = {}] = withSize(args, 1) as [number | undefined, NormOptions?];
     checkOptions("groupNorm", options, normOptions);
     checkCount("groupNorm", "groups", groups);

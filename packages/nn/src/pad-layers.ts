@@ -19,7 +19,7 @@ class PadLayer extends Module {
   private readonly op: string;
 
   constructor(op: string, axes: number, padding: PadSizes, mode: PaddingMode, value = 0) {
-    super();
+    super(value ? [padding, value] : [padding]);
     this.op = op;
     const list = typeof padding === "number" ? new Array<number>(2 * axes).fill(padding) : padding;
     checkLength(op, "padding", list, 2 * axes);

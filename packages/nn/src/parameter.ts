@@ -14,15 +14,23 @@ import {
   ShapeError,
   Tensor,
 } from "@kiln-ml/ir";
+import { spendElements } from "./allowance.ts";
 import type { Initializer } from "./init.ts";
 
 /** A trainable parameter. */
-export const weight = (name: string, shape: readonly number[], init: Initializer): Tensor =>
-  param(init(shape), { name, shape, trainable: true });
+export function weight(
+  name: string,
+  shape: readonly number[],
+  init: Initializer,
+  trainable = true,
+): Tensor {
+  spendElements(shape);
+  return param(init(shape), { name, shape, trainable });
+}
 
 /** A parameter that only `assign` changes. */
 export const buffer = (name: string, shape: readonly number[], init: Initializer): Tensor =>
-  param(init(shape), { name, shape, trainable: false });
+  weight(name, shape, init, false);
 
 /** Throws unless `value` is an integer of at least `least`. */
 export function checkCount(op: string, what: string, value: number, least = 1): void {
@@ -73,7 +81,9 @@ export function checkRank(op: string, x: Tensor, ...ranks: number[]): void {
     );
 }
 
-/** One whole number of at least `least` for each of `axes` axes; a number counts for all of them. */
+/**
+ * One whole number of at least `least` for each of `axes` axes; a number counts for all of them.
+ */
 export function each(
   op: string,
   what: string,

@@ -53,7 +53,7 @@ export class PixelShuffle extends Module {
   readonly factor: number;
 
   constructor(factor: number) {
-    super();
+    super([factor]);
     checkCount("pixelShuffle", "factor", factor);
     this.factor = factor;
   }
@@ -88,7 +88,7 @@ export class PixelUnshuffle extends Module {
   readonly factor: number;
 
   constructor(factor: number) {
-    super();
+    super([factor]);
     checkCount("pixelUnshuffle", "factor", factor);
     this.factor = factor;
   }

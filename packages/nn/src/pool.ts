@@ -50,7 +50,7 @@ abstract class Pool extends Module {
   readonly ceilMode: boolean;
 
   constructor(op: string, axes: number, window: number | readonly number[], options: PoolOptions) {
-    super();
+    super([window, options]);
     this.window = each(op, "window", window, axes);
     this.stride = each(op, "stride", options.stride ?? this.window, axes);
     this.padding = each(op, "padding", options.padding ?? 0, axes, 0);

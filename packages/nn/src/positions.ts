@@ -62,7 +62,7 @@ export class PositionalEncoding extends Module {
   readonly timescale: number;
 
   constructor(width: number, options: PositionOptions = {}) {
-    super();
+    super([width, options]);
     const { timescale = 10000 } = checkOptions("positionalEncoding", options, positionOptions);
     even("positionalEncoding", width);
     this.width = width;
@@ -104,7 +104,7 @@ export class RotaryEncoding extends Module {
   readonly theta: number;
 
   constructor(width: number, options: RotaryOptions = {}) {
-    super();
+    super([width, options]);
     const { theta = 10000 } = checkOptions("rotaryEncoding", options, rotaryOptions);
     even("rotaryEncoding", width);
     this.width = width;

@@ -41,7 +41,7 @@ export class PReLU extends Module {
   readonly count: number;
 
   constructor(count = 1, options: PReLUOptions = {}) {
-    super();
+    super([count, options]);
     const { init = 0.25 } = checkOptions("prelu", options, preluOptions);
     checkCount("prelu", "count", count);
     this.count = count;
@@ -85,7 +85,7 @@ export class RReLU extends Module {
   readonly upper: number;
 
   constructor(lower = 1 / 8, upper = 1 / 3, options: { readonly seed?: number } = {}) {
-    super();
+    super([lower, upper, options]);
     checkOptions("rrelu", options, seedOptions);
     if (!(lower <= upper))
       throw new GraphError(

@@ -32,3 +32,10 @@ export interface RecurrentResult {
    */
   readonly state: Tensor[];
 }
+
+/** Arguments as `withSize` gives them: that of the input may be unknown. */
+export type RecurrentSizes<Options> = readonly [
+  inputs: number | undefined,
+  hidden: number,
+  options?: Options,
+];

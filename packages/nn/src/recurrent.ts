@@ -30,7 +30,12 @@ import { uniform } from "./init.ts";
 import { buildOrWait, ensureBuilt, withSize } from "./lazy.ts";
 import { Module } from "./module.ts";
 import { checkCount, checkExtent, checkRank, weight } from "./parameter.ts";
-import type { RecurrentInputs, RecurrentOptions, RecurrentResult } from "./recurrent-types.ts";
+import type {
+  RecurrentInputs,
+  RecurrentOptions,
+  RecurrentResult,
+  RecurrentSizes,
+} from "./recurrent-types.ts";
 
 export type { RecurrentInputs, RecurrentOptions, RecurrentResult } from "./recurrent-types.ts";
 
@@ -55,8 +60,8 @@ export abstract class Cell extends Module {
   /** [projSize, hidden]: what the hidden state is multiplied with, where that is asked for. */
   readonly weightProjection: Tensor | undefined;
 
-  constructor(inputs: number | undefined, sizes: CellSizes) {
-    super();
+  constructor(inputs: number | undefined, sizes: CellSizes, args: readonly unknown[] = []) {
+    super(args);
     buildOrWait(this, inputs, (size) => this.makeWeights(size, sizes));
   }
 
@@ -116,9 +121,6 @@ interface Kind extends Omit<CellSizes, "bias" | "hidden"> {
   readonly step: Step;
 }
 
-type Sizes<Options> = readonly [inputs: number | undefined, hidden: number, options?: Options];
-type RecurrentSizes = Sizes<RecurrentOptions>;
-
 /** Sizes, of which that of the input may be left out, then options. */
 export type RecurrentArguments<Options> =
   | readonly [hidden: number, options?: Options]
@@ -134,8 +136,15 @@ class Recurrent extends Module {
   readonly bidirectional: boolean;
   private readonly kind: Kind;
 
-  constructor(kind: Kind, [inputs, hidden, options]: RecurrentSizes) {
-    super();
+  constructor(
+    kind: Kind,
+    args: readonly unknown[],
+    [inputs, hidden, options]: RecurrentSizes<RecurrentOptions> = withSize(
+      args,
+      2,
+    ) as RecurrentSizes<RecurrentOptions>,
+  ) {
+    super(args);
     const {
       layers = 1,
       bidirectional = false,
@@ -311,7 +320,7 @@ export const lstmStep: Step = (x, cell, [h, c]) => {
  */
 export class RNN extends Recurrent {
   constructor(...args: RecurrentArguments<RecurrentOptions>) {
-    super({ op: "rnn", gates: 1, states: 1, step: elmanStep }, withSize(args, 2) as RecurrentSizes);
+    super({ op: "rnn", gates: 1, states: 1, step: elmanStep }, args);
   }
 }
 
@@ -339,10 +348,10 @@ export interface GruOptions extends RecurrentOptions {
  */
 export class GRU extends Recurrent {
   constructor(...args: RecurrentArguments<GruOptions>) {
-    const [inputs, hidden, options = {}] = withSize(args, 2) as Sizes<GruOptions>;
+    const [inputs, hidden, options = {}] = withSize(args, 2) as RecurrentSizes<GruOptions>;
     const { resetAfter = true, ...others } = options;
     const step = gruStep(resetAfter);
-    super({ op: "gru", gates: 3, states: 1, step }, [inputs, hidden, others]);
+    super({ op: "gru", gates: 3, states: 1, step }, args, [inputs, hidden, others]);
   }
 }
 
@@ -371,9 +380,9 @@ export interface LstmOptions extends RecurrentOptions {
  */
 export class LSTM extends Recurrent {
   constructor(...args: RecurrentArguments<LstmOptions>) {
-    const [inputs, hidden, options = {}] = withSize(args, 2) as Sizes<LstmOptions>;
+    const [inputs, hidden, options = {}] = withSize(args, 2) as RecurrentSizes<LstmOptions>;
     const { projSize, ...others } = options;
     const kind = { op: "lstm", gates: 4, states: 2, step: lstmStep, projSize };
-    super(kind, [inputs, hidden, others]);
+    super(kind, args, [inputs, hidden, others]);
   }
 }

@@ -44,7 +44,7 @@ export class LocalResponseNorm extends Module {
   readonly k: number;
 
   constructor(size: number, options: ResponseNormOptions = {}) {
-    super();
+    super([size, options]);
     checkOptions("localResponseNorm", options, responseNormOptions);
     checkCount("localResponseNorm", "size", size);
     this.size = size;

@@ -28,8 +28,9 @@ export function shareOf(
   return count.reciprocal();
 }
 
-/** Assigns old·(1 − share) + batch·share. */
+/** Assigns old·(1 − share) + batch·share, where anything keeps the batch. */
 export function updateRunning(running: Tensor, batch: Tensor, share: number | Tensor): void {
+  if (!isKept(batch)) return;
   const rest = typeof share === "number" ? 1 - share : share.neg().add(1);
   assign(
     running,

@@ -5,20 +5,17 @@
  */
 import {
   checkOptions,
-  checkTensor,
   GraphError,
   input,
-  isStatic,
   kindOf,
   type OptionNames,
-  printShape,
   type Shape,
-  ShapeError,
   Tensor,
   trace,
 } from "@kiln-ml/ir";
 import { type ActivationName, activationOf } from "./activation.ts";
 import { located } from "./calls.ts";
+import { buildOrWait, ensureBuilt } from "./lazy.ts";
 import { Linear, type LinearOptions } from "./linear.ts";
 import { type Layer, Module } from "./module.ts";
 import { checkCount } from "./parameter.ts";
@@ -58,38 +55,23 @@ const denseOptions: OptionNames<DenseOptions> = { bias: 1, init: 1, biasInit: 1,
 export class Dense extends Module {
   readonly units: number;
   readonly activation: ((x: Tensor) => Tensor) | undefined;
-  private readonly options: LinearOptions;
-  linear: Linear | undefined;
+  readonly linear: Linear | undefined;
 
   constructor(units: number, options: DenseOptions = {}) {
-    super();
+    super([units, options]);
     checkCount("dense", "units", units);
     const { activation, ...linear } = checkOptions("dense", options, denseOptions);
     this.units = units;
     this.activation = typeof activation === "string" ? activationOf(activation) : activation;
-    this.options = linear;
+    buildOrWait(this, undefined, (inputs) => {
+      Object.assign(this, { linear: new Linear(inputs, units, linear) });
+    });
   }
 
   override forward(x: Tensor): Tensor {
-    checkTensor("dense", x);
-    this.linear ??= this.build(x.shape);
-    const y = this.linear.forward(x);
+    ensureBuilt("dense", this, x, -1);
+    const y = this.linear!.forward(x);
     return this.activation ? this.activation(y) : y;
-  }
-
-  private build(shape: Shape): Linear {
-    const last = shape.at(-1);
-    if (last === undefined || !isStatic(last))
-      throw new ShapeError(`dense: the last axis of ${printShape(shape)} is not a known size`);
-    return new Linear(last, this.units, this.options);
-  }
-
-  override children(): Map<string, Module> {
-    if (!this.linear)
-      throw new GraphError(
-        `dense: ${this.units} units are not built, the input size is unknown\n  start the Sequential with an Input, or call forward first`,
-      );
-    return super.children();
   }
 
   override pathOfField(field: string): string {
@@ -112,7 +94,7 @@ export class Dense extends Module {
 export class Lambda extends Module {
   readonly run: (x: Tensor) => Tensor;
   constructor(run: (x: Tensor) => Tensor) {
-    super();
+    super([run]);
     this.run = run;
   }
   override forward(x: Tensor): Tensor {
@@ -145,6 +127,7 @@ type Entry = Part | Input | ((x: Tensor) => Tensor);
 export class Sequential extends Module {
   readonly layers: Part[] = [];
   private known: Shape | undefined;
+  private input: Input | undefined;
 
   constructor(...entries: readonly Entry[] | readonly [readonly Entry[]]) {
     super();
@@ -161,6 +144,7 @@ export class Sequential extends Module {
         throw new GraphError(`sequential: Input is entry ${this.layers.length}, must be first`);
       // Two samples rather than one, so that an axis of the batch is not taken for one to stretch.
       this.known = [2, ...entry.shape];
+      this.input = entry;
       return this;
     }
     if (!(entry instanceof Module) && typeof entry !== "function")
@@ -172,6 +156,11 @@ export class Sequential extends Module {
     if (this.known) this.known = located(`${at}`, () => resultShape(layer, this.known!, at));
     this.layers.push(layer);
     return this;
+  }
+
+  /** Layers that were added later too. */
+  override constructorArguments(): readonly unknown[] {
+    return this.input ? [this.input, ...this.layers] : this.layers;
   }
 
   /** Shape of the result for one sample, known when the first entry is an `Input`. */

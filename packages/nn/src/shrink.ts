@@ -21,7 +21,7 @@ function checkBound(op: string, what: string, value: number): number {
 export class HardShrink extends Activation {
   constructor(lambda = 0.5) {
     checkBound("hardShrink", "lambda", lambda);
-    super((x) => select(x.abs().greater(lambda), x, 0), `${lambda}`);
+    super((x) => select(x.abs().greater(lambda), x, 0), [lambda]);
   }
 }
 
@@ -36,7 +36,7 @@ export class HardShrink extends Activation {
 export class SoftShrink extends Activation {
   constructor(lambda = 0.5) {
     checkBound("softShrink", "lambda", lambda);
-    super((x) => relu(x.sub(lambda)).sub(relu(x.neg().sub(lambda))), `${lambda}`);
+    super((x) => relu(x.sub(lambda)).sub(relu(x.neg().sub(lambda))), [lambda]);
   }
 }
 
@@ -53,10 +53,13 @@ export class SoftShrink extends Activation {
 export class Shrink extends Activation {
   constructor(lambda = 0.5, bias = 0) {
     checkBound("shrink", "lambda", lambda);
-    super((x) => {
-      const above = select(x.greater(lambda), x.sub(bias), 0);
-      return select(x.less(-lambda), x.add(bias), above);
-    }, `${lambda}, ${bias}`);
+    super(
+      (x) => {
+        const above = select(x.greater(lambda), x.sub(bias), 0);
+        return select(x.less(-lambda), x.add(bias), above);
+      },
+      [lambda, bias],
+    );
   }
 }
 
@@ -80,7 +83,7 @@ export class Tanhshrink extends Activation {
  */
 export class Threshold extends Activation {
   constructor(threshold: number, value: number) {
-    super((x) => select(x.greater(threshold), x, value), `${threshold}, ${value}`);
+    super((x) => select(x.greater(threshold), x, value), [threshold, value]);
   }
 }
 
@@ -94,7 +97,7 @@ export class Threshold extends Activation {
  */
 export class ThresholdedReLU extends Activation {
   constructor(alpha = 1) {
-    super((x) => select(x.greater(alpha), x, 0), `${alpha}`);
+    super((x) => select(x.greater(alpha), x, 0), [alpha]);
   }
 }
 
@@ -107,7 +110,7 @@ export class ThresholdedReLU extends Activation {
  */
 export class Softmin extends Activation {
   constructor(axis = -1) {
-    super((x: Tensor) => softmax(x.neg(), axis), `axis ${axis}`);
+    super((x: Tensor) => softmax(x.neg(), axis), [axis], `axis ${axis}`);
   }
 }
 

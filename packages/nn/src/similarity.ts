@@ -35,7 +35,7 @@ export class CosineSimilarity extends Module {
   readonly eps: number;
 
   constructor(options: CosineSimilarityOptions = {}) {
-    super();
+    super([options]);
     const { axis = 1, eps = 1e-8 } = checkOptions("cosineSimilarity", options, cosineOptions);
     checkWithin("cosineSimilarity", "eps", eps, 0, 1);
     this.axis = axis;
@@ -87,7 +87,7 @@ export class PairwiseDistance extends Module {
   readonly keepDims: boolean;
 
   constructor(options: PairwiseDistanceOptions = {}) {
-    super();
+    super([options]);
     const {
       p = 2,
       eps = 1e-6,

@@ -32,7 +32,7 @@ class ChannelDropout extends Module {
   private readonly axes: number;
 
   constructor(axes: number, rate: number, options: SeedOptions) {
-    super();
+    super([rate, options]);
     const op = `dropout${axes}d`;
     checkOptions(op, options, seedOptions);
     checkWithin(op, "rate", rate, 0, 1);
@@ -123,7 +123,7 @@ export class AlphaDropout extends Module {
   readonly rate: number;
 
   constructor(rate = 0.5, options: { readonly seed?: number } = {}) {
-    super();
+    super([rate, options]);
     checkOptions("alphaDropout", options, seedOptions);
     checkWithin("alphaDropout", "rate", rate, 0, 1);
     this.rate = rate;
@@ -164,7 +164,7 @@ export class GaussianNoise extends Module {
   readonly std: number;
 
   constructor(std: number, options: { readonly seed?: number } = {}) {
-    super();
+    super([std, options]);
     checkOptions("gaussianNoise", options, seedOptions);
     if (!(std >= 0))
       throw new GraphError(`gaussianNoise: std must be 0 or more, got ${std}\n  give a deviation`);

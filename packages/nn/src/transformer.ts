@@ -40,7 +40,7 @@ export class PositionWiseFeedForward extends Module {
   readonly activation: ActivationName;
 
   constructor(width: number, hidden: number, options: FeedForwardOptions = {}) {
-    super();
+    super([width, hidden, options]);
     const op = "positionWiseFeedForward";
     const {
       dropout = 0.1,
@@ -119,7 +119,7 @@ class TransformerBlock extends Module {
   readonly norm2: Residual;
 
   constructor(op: string, width: number, heads: number, options: TransformerOptions) {
-    super();
+    super([width, heads, options]);
     checkOptions(op, options, transformerOptions);
     const {
       hidden = 2048,
@@ -175,7 +175,7 @@ export class TransformerEncoder extends Module {
   readonly layers: TransformerEncoderLayer[];
 
   constructor(layers: number, width: number, heads: number, options: TransformerOptions = {}) {
-    super();
+    super([layers, width, heads, options]);
     checkCount("transformerEncoder", "layers", layers);
     checkOptions("transformerEncoder", options, transformerOptions);
     this.layers = Array.from(
@@ -221,7 +221,7 @@ export class TransformerDecoderLayer extends Module {
   readonly norm3: Residual;
 
   constructor(width: number, heads: number, options: TransformerOptions = {}) {
-    super();
+    super([width, heads, options]);
     checkOptions("transformerDecoderLayer", options, transformerOptions);
     const {
       hidden = 2048,
@@ -284,7 +284,7 @@ export class TransformerDecoder extends Module {
   readonly layers: TransformerDecoderLayer[];
 
   constructor(layers: number, width: number, heads: number, options: TransformerOptions = {}) {
-    super();
+    super([layers, width, heads, options]);
     checkCount("transformerDecoder", "layers", layers);
     checkOptions("transformerDecoder", options, transformerOptions);
     this.layers = Array.from(

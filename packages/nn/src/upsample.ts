@@ -30,7 +30,7 @@ export class Upsample extends Module {
   readonly options: InterpolateOptions;
 
   constructor(options: InterpolateOptions) {
-    super();
+    super([options]);
     checkOptions("upsample", options, upsampleOptions);
     if ((options?.size === undefined) === (options?.scale === undefined))
       throw new GraphError(

@@ -13,6 +13,7 @@ import {
   ShapeError,
   Tensor,
 } from "@kiln-ml/ir";
+import { forgetChanges, recordChange } from "./changes.ts";
 import { normal } from "./init.ts";
 import { checkModule, type Module } from "./module.ts";
 import { buffer, checkCount } from "./parameter.ts";
@@ -111,6 +112,7 @@ export function weightNorm<M extends Module>(layer: M, options: WeightNormOption
   fields[`${name}G`] = g;
   fields[`${name}V`] = v;
   replaceWeight(layer, name, () => v.mul(g.div(lengths(v, axis))));
+  recordChange(layer, "weightNorm", { name, axis });
   return layer;
 }
 
@@ -171,6 +173,7 @@ export function spectralNorm<M extends Module>(layer: M, options: SpectralNormOp
     if (train) move(iterations);
     return own.div(u.stopGradient().matmul(matrix(own)).dot(v.stopGradient()));
   });
+  recordChange(layer, "spectralNorm", { name, axis, iterations, eps });
   return layer;
 }
 
@@ -204,6 +207,7 @@ export function removeWeightNorm<M extends Module>(layer: M, name = "weight"): M
     );
   delete (layer as { forward?: unknown }).forward;
   for (const end of ["G", "V", "U", "Original"]) delete fields[`${name}${end}`];
+  forgetChanges(layer, "weightNorm", "spectralNorm");
   const own = param(value, { name });
   Object.defineProperty(layer, name, {
     value: own,

@@ -76,7 +76,7 @@ export class Adafactor extends Optimizer {
     const floor = this.eps[0] ?? spacing[param.dtype]!;
     const share = count.log().mul(this.beta2Decay).exp();
     const square =
-      param.rank > 1
+      param.rank > 1 && !param.shape.includes(0)
         ? this.#factored(param, grad, share, floor)
         : this.#averaged(param, "squares", grad.mul(grad), share);
     const step = square

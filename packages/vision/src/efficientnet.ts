@@ -38,7 +38,7 @@ class InvertedResidual extends nn.Module {
   readonly #adds: boolean;
 
   constructor(inputs: number, outputs: number, { widen, kernel, stride, drop }: BlockOptions) {
-    super();
+    super([inputs, outputs, { widen, kernel, stride, drop }]);
     const wide = widen * inputs;
     const squeezed = Math.max(1, Math.floor(inputs / 4));
     this.block = new nn.Sequential(
@@ -64,7 +64,7 @@ export class EfficientNet extends VisionModel {
 
   constructor(options: ModelOptions = {}) {
     const { classes, channels, backend } = optionsOf("efficientnetB0", options, undefined);
-    super(backend);
+    super(backend, [options]);
     const total = stages.reduce((sum, [, , , , count]) => sum + count, 0);
     let [inputs, at] = [32, 0];
     const stageOf = ([widen, kernel, first, outputs, count]: Stage): nn.Sequential =>

@@ -141,7 +141,7 @@ export class GoogLeNet extends VisionModel {
       aux = false,
       transformInput = false,
     } = optionsOf("googlenet", options, undefined);
-    super(backend);
+    super(backend, [options]);
     this.transformInput = transformInput;
     this.conv1 = new Conv(channels, 64, 7, 2);
     if (aux) {

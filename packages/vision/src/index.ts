@@ -12,12 +12,30 @@ import { resnet18, resnet34, resnet50 } from "./resnet.ts";
 import { unet } from "./unet.ts";
 import { vitB16 } from "./vit.ts";
 
+export { boxIou, type NmsOptions, nms } from "./boxes.ts";
+export { hsvToRgb, rgbToGray, rgbToHsv } from "./colors.ts";
+export { type ComponentOptions, connectedComponents } from "./components.ts";
 export { EfficientNet, efficientnetB0 } from "./efficientnet.ts";
+export {
+  boxBlur,
+  dilate,
+  erode,
+  type FilterOptions,
+  filter2d,
+  medianBlur,
+} from "./filters.ts";
 export { GoogLeNet, type GoogLeNetOptions, googlenet } from "./googlenet.ts";
 export { MobileNetV3, mobilenetV3Large, mobilenetV3Small } from "./mobilenet-v3.ts";
 export { type ImageData, type ModelOptions, type TrainConfig, VisionModel } from "./model.ts";
 export { SqueezeExcitation, StochasticDepth } from "./parts.ts";
-export { ResNet, type ResNetOptions, resnet18, resnet34, resnet50 } from "./resnet.ts";
+export {
+  ResNet,
+  type ResNetBlock,
+  type ResNetOptions,
+  resnet18,
+  resnet34,
+  resnet50,
+} from "./resnet.ts";
 export { UNet, type UNetOptions, unet } from "./unet.ts";
 export { VisionTransformer, type VitOptions, type VitSizes, vitB16 } from "./vit.ts";
 

@@ -87,7 +87,7 @@ export class MobileNetV3 extends VisionModel {
 
   constructor(rows: readonly Row[], hidden: number, options: ModelOptions = {}) {
     const { classes, channels, backend } = optionsOf("mobileNetV3", options, undefined);
-    super(backend);
+    super(backend, [rows, hidden, options]);
     const narrow = rows.at(-1)![2];
     const plain = { activation: hardSwish, ...norm };
     this.features = new nn.Sequential(

@@ -65,8 +65,8 @@ export abstract class VisionModel extends nn.Module {
   /** Where it is trained and runs, unless its parameters were moved by `to`. */
   backend: Backend | undefined;
 
-  constructor(backend: Backend | undefined) {
-    super();
+  constructor(backend: Backend | undefined, args: readonly unknown[] = []) {
+    super(args);
     this.backend = backend;
   }
 

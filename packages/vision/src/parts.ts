@@ -5,7 +5,10 @@
 import { checkTensor, random, type Tensor } from "@kiln-ml/ir";
 import * as nn from "@kiln-ml/nn";
 
-/** Gaussian, of the variance that keeps gradients on their way back: what torchvision draws kernels of most models from. */
+/**
+ * Gaussian, of the variance that keeps gradients on their way back: what torchvision draws kernels
+ * of most models from.
+ */
 export const byOutputs = nn.init.kaimingNormal(0, { mode: "fanOut" });
 
 export type Activate = (x: Tensor) => Tensor;
@@ -19,7 +22,10 @@ export interface ConvNormOptions extends nn.BatchNormOptions {
   readonly activation?: Activate | undefined;
 }
 
-/** activation(norm(conv(x))), padded so that a stride of 1 keeps the extents: `0.weight` is the kernel, `1.weight` the gain. */
+/**
+ * activation(norm(conv(x))), padded so that a stride of 1 keeps the extents: `0.weight` is the
+ * kernel, `1.weight` the gain.
+ */
 export class ConvNorm extends nn.Sequential {
   constructor(inputs: number, outputs: number, options: ConvNormOptions = {}) {
     const { kernel = 3, stride = 1, groups = 1, init = byOutputs, activation, ...norm } = options;
@@ -49,7 +55,7 @@ export class SqueezeExcitation extends nn.Module {
   readonly #gate: Activate;
 
   constructor(channels: number, squeezed: number, activation: Activate, gate: Activate) {
-    super();
+    super([channels, squeezed, activation, gate]);
     const drawn = { init: byOutputs, biasInit: nn.init.zeros() };
     this.fc1 = new nn.Conv2d(channels, squeezed, 1, drawn);
     this.fc2 = new nn.Conv2d(squeezed, channels, 1, drawn);
@@ -73,7 +79,7 @@ export class StochasticDepth extends nn.Module {
   readonly keys = new nn.KeyStream();
 
   constructor(rate: number) {
-    super();
+    super([rate]);
     this.rate = rate;
   }
 
@@ -91,7 +97,10 @@ export class StochasticDepth extends nn.Module {
   }
 }
 
-/** The nearest multiple of 8, but not less than nine tenths: what widths of small networks are rounded to. */
+/**
+ * The nearest multiple of 8, but not less than nine tenths: what widths of small networks are
+ * rounded to.
+ */
 export function roundedWidth(width: number): number {
   const nearest = Math.max(8, Math.floor((width + 4) / 8) * 8);
   return nearest < 0.9 * width ? nearest + 8 : nearest;

@@ -87,7 +87,10 @@ class Bottleneck extends nn.Module {
   }
 }
 
-type Block = typeof BasicBlock | typeof Bottleneck;
+const blocks = { basic: BasicBlock, bottleneck: Bottleneck };
+
+/** Two convolutions, or three of which the middle one is narrow. */
+export type ResNetBlock = keyof typeof blocks;
 
 /** x: f32[N, channels, H, W] → scores f32[N, classes]. */
 export class ResNet extends VisionModel {
@@ -100,9 +103,10 @@ export class ResNet extends VisionModel {
   readonly layer4: nn.Sequential;
   readonly fc: nn.Linear;
 
-  constructor(block: Block, counts: readonly number[], options: ResNetOptions = {}) {
+  constructor(kind: ResNetBlock, counts: readonly number[], options: ResNetOptions = {}) {
     const { classes, channels, backend, smallImages } = optionsOf("resnet", options, undefined);
-    super(backend);
+    super(backend, [kind, counts, options]);
+    const block = blocks[kind];
     this.conv1 = smallImages
       ? conv(channels, 64, 3)
       : new nn.Conv2d(channels, 64, 7, { stride: 2, padding: 3, bias: false, init: byOutputs });
@@ -134,7 +138,7 @@ export class ResNet extends VisionModel {
 }
 
 const resNet =
-  (name: string, block: Block, counts: readonly number[]) =>
+  (name: string, block: ResNetBlock, counts: readonly number[]) =>
   (backend?: Backend | ResNetOptions, options?: ResNetOptions): ResNet => {
     const all = optionsOf(name, backend, options);
     checkOptions(name, all, resNetOptions);
@@ -146,8 +150,8 @@ const resNet =
  *
  *     const net = vision.resnet18("wasm", { classes: 10, smallImages: true });
  */
-export const resnet18 = resNet("resnet18", BasicBlock, [2, 2, 2, 2]);
+export const resnet18 = resNet("resnet18", "basic", [2, 2, 2, 2]);
 /** 34 layers, 21.8 million parameters; else as `resnet18`. */
-export const resnet34 = resNet("resnet34", BasicBlock, [3, 4, 6, 3]);
+export const resnet34 = resNet("resnet34", "basic", [3, 4, 6, 3]);
 /** 50 layers with bottlenecks, 25.6 million parameters; else as `resnet18`. */
-export const resnet50 = resNet("resnet50", Bottleneck, [3, 4, 6, 3]);
+export const resnet50 = resNet("resnet50", "bottleneck", [3, 4, 6, 3]);

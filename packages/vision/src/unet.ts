@@ -40,7 +40,10 @@ const twice = (inputs: number, outputs: number): nn.Sequential =>
     new ConvNorm(outputs, outputs, { activation: relu }),
   );
 
-/** x: f32[N, channels, H, W] → scores f32[N, classes, H, W]; H and W are multiples of 2^depth. Throws ShapeError if they are not. */
+/**
+ * x: f32[N, channels, H, W] → scores f32[N, classes, H, W]; H and W are multiples of 2^depth.
+ * Throws ShapeError if they are not.
+ */
 export class UNet extends VisionModel {
   readonly down: nn.Sequential[];
   readonly bottom: nn.Sequential;
@@ -51,10 +54,14 @@ export class UNet extends VisionModel {
 
   constructor(options: UNetOptions = {}) {
     const { classes = 1, backend, channels = 3, width = 64, depth = 4 } = options;
-    super(backend);
+    super(backend, [options]);
     for (const [what, n] of [["width", width] as const, ["depth", depth] as const])
       if (!(Number.isInteger(n) && n > 0))
         throw new GraphError(`unet: ${what} must be a whole number of 1 or more, got ${kindOf(n)}`);
+    if (width * 2 ** depth > 2 ** 30)
+      throw new GraphError(
+        `unet: width ${width} doubles with each of depth ${depth}, to more than 2^30 channels`,
+      );
     const widths = Array.from({ length: depth }, (_, i) => width << i);
     this.down = widths.map((w, i) => twice(i ? w / 2 : channels, w));
     this.bottom = twice(widths.at(-1)!, 2 * widths.at(-1)!);

@@ -81,7 +81,10 @@ class Encoder extends nn.Module {
   }
 }
 
-/** x: f32[N, channels, imageSize, imageSize] → scores f32[N, classes]. Throws ShapeError for images of another size. */
+/**
+ * x: f32[N, channels, imageSize, imageSize] → scores f32[N, classes]. Throws ShapeError for images
+ * of another size.
+ */
 export class VisionTransformer extends VisionModel {
   readonly class_token: Tensor;
   readonly conv_proj: nn.Conv2d;
@@ -91,7 +94,7 @@ export class VisionTransformer extends VisionModel {
 
   constructor(sizes: VitSizes, options: VitOptions = {}) {
     const { classes, channels, backend, imageSize = 224 } = optionsOf("vit", options, undefined);
-    super(backend);
+    super(backend, [sizes, options]);
     const { patch, width } = sizes;
     if (!(Number.isInteger(imageSize / patch) && imageSize > 0))
       throw new GraphError(

@@ -17,7 +17,7 @@ import { argMax, max, sum } from "../reduce.ts";
 import { sort } from "../sort.ts";
 import { iota, tensor } from "../source.ts";
 import { inFloat32 } from "./in-float32.ts";
-import { type CovarianceOptions, cov } from "./order-statistics.ts";
+import { cov } from "./order-statistics.ts";
 import { mean } from "./statistics.ts";
 import { diagonal } from "./triangle.ts";
 
@@ -93,11 +93,11 @@ export function i0(x: Tensor): Tensor {
  * @example
  *   corrcoef(tensor([[1, 2, 3], [6, 4, 2]])) // [[1, −1], [−1, 1]]
  */
-export function corrcoef(x: Tensor, options: CovarianceOptions = {}): Tensor {
+export function corrcoef(x: Tensor): Tensor {
   checkTensor("corrcoef", x);
   if (x.rank !== 2)
     throw new ShapeError(`corrcoef: x is ${printShape(x.shape)}, not [variables, observations]`);
-  const c = cov(x, options);
+  const c = cov(x);
   const deviation = diagonal(c).sqrt();
   return c.div(expandDims(deviation, 1)).div(expandDims(deviation, 0));
 }

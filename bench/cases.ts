@@ -283,13 +283,7 @@ export const budgets: readonly (Case & {
     most: 1,
   },
   { name: "attention block forward", build: () => attentionBlock(false), most: 8 },
-  // On the CPU the scores are stored, forward and back.
-  {
-    name: "attention block step, sgd",
-    build: () => attentionBlock(true),
-    most: 26,
-    mostOnWebgpu: 24,
-  },
+  { name: "attention block step, sgd", build: () => attentionBlock(true), most: 24 },
   { name: "GCN layer", build: gcn, most: 3 },
   ...Object.entries(perOptimizer).map(([name, most]) => ({
     name: `update by ${name}`,

@@ -3,7 +3,15 @@
  * (the gradient of a bias) runs along with the packing of that operand, and updates of single
  * numbers (step counters, seeds) run beside another kernel. Runs last in fusion.
  */
-import { type Dim, minOfDim, sameDim, sizeOf, symbolOf, type Tensor } from "@kiln-ml/ir";
+import {
+  type Dim,
+  minOfDim,
+  sameDim,
+  sizeOf,
+  substitute,
+  symbolsIn,
+  type Tensor,
+} from "@kiln-ml/ir";
 import { aliasRoot, isLeaf, reach, walkAccesses } from "../access.ts";
 import {
   type ContractionOperand,
@@ -121,7 +129,11 @@ function onlyAccess(state: Fusion, t: Tensor, coords: readonly Dim[]): Source | 
   return pure && found.length === 1 ? found[0] : undefined;
 }
 
-/** The renaming of the sum's loops to the contraction's, if both read the same elements. */
+/**
+ * The renaming of the sum's loops to the contraction's, one to one, if both read the same elements.
+ * Loops are paired by the coordinates that depend on one loop each, so that heads put side by side,
+ * whose elements stand at i / 8 and i mod 8, are summed as well; then all coordinates must agree.
+ */
 function matchOperand(
   state: Fusion,
   source: Source,
@@ -133,27 +145,39 @@ function matchOperand(
   if (operand.when.length > 0) return undefined;
   const own = onlyAccess(state, operand.operand, operand.coords);
   if (own?.tensor !== source.tensor) return undefined;
+  const reduced = [...sums.members.keys()].find((t) => t.op === "reduceSum")!.operands[0];
+  const pairs = [
+    ...zipped(source.coords, own.coords),
+    // The axes of one node, whose element may stand where several loops say.
+    ...(reduced === operand.operand ? zipped(sums.fullSpace!.coords, operand.coords) : []),
+  ];
   const rename = new Map<string, Dim>();
-  for (const [axis, c] of source.coords.entries()) {
-    const [x, y] = [symbolOf(c), symbolOf(own.coords[axis]!)];
-    if (!x || !y) {
-      if (sameDim(c, 0) && sameDim(own.coords[axis]!, 0)) continue;
-      return undefined;
-    }
-    const inner = sums.inner.some((l) => l.name === x.name);
-    const target = (inner ? k : outer).find((l) => l.name === y.name);
-    const from = [...sums.inner, ...sums.outer].find((l) => l.name === x.name);
-    if (!target || !from || !sameDim(target.extent, from.extent)) return undefined;
-    // A diagonal: one loop along two axes.
-    if (rename.has(x.name)) return undefined;
-    rename.set(x.name, target.at);
+  const taken = new Set<string>();
+  for (const [x, y] of pairs) {
+    const [from, to] = [onlySymbol(x), onlySymbol(y)];
+    if (!from || !to || rename.has(from)) continue;
+    const inner = sums.inner.some((l) => l.name === from);
+    const loop = [...sums.inner, ...sums.outer].find((l) => l.name === from);
+    const target = (inner ? k : outer).find((l) => l.name === to);
+    if (!loop || !target || taken.has(to) || !sameDim(target.extent, loop.extent)) return undefined;
+    rename.set(from, target.at);
+    taken.add(to);
   }
-  const covered = new Set([...rename.values()].map((d) => symbolOf(d)!.name));
   const runs = (l: Loop): boolean => !sameDim(l.extent, 1);
   // Each loop of both: a sum over copies of an element takes that element several times.
-  const both = [...outer, ...k].filter(runs).every((l) => covered.has(l.name));
+  const both = [...outer, ...k].filter(runs).every((l) => taken.has(l.name));
   const all = [...sums.outer, ...sums.inner].filter(runs).every((l) => rename.has(l.name));
-  return both && all ? rename : undefined;
+  const agree = source.coords.every((c, i) => sameDim(substitute(c, rename), own.coords[i]!));
+  return both && all && agree ? rename : undefined;
+}
+
+const zipped = (a: readonly Dim[], b: readonly Dim[]): (readonly [Dim, Dim])[] =>
+  a.map((x, i) => [x, b[i]!]);
+
+/** The one loop that a coordinate depends on. */
+function onlySymbol(d: Dim): string | undefined {
+  const symbols = [...symbolsIn(d).keys()];
+  return symbols.length === 1 ? symbols[0] : undefined;
 }
 
 /**

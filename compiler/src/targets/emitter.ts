@@ -155,9 +155,9 @@ export class Emitter<V extends Value = Text, L = string> {
     const names = changedBy(s, this.facts);
     if (names.size === 0) return;
     for (let scope: Scope<V, L> | undefined = this.scope; scope; scope = scope.parent)
-      for (const e of scope.exprs.keys())
-        for (const n of dependsOn(e, this.facts, this.depends))
-          if (names.has(n)) scope.exprs.delete(e);
+      for (const bound of [scope.exprs, scope.dynamic])
+        for (const e of bound.keys())
+          for (const n of dependsOn(e, this.facts, this.depends)) if (names.has(n)) bound.delete(e);
   }
 
   /** Depth of the outermost open block in which the symbols of `d` are bound. */
@@ -347,6 +347,28 @@ export class Emitter<V extends Value = Text, L = string> {
       return bound;
     });
     if (e.kind !== "ref") scopeAt(this.scope, depth).exprs.set(e, text);
+  }
+
+  /**
+   * Binds an index that only the run tells in the outermost block where it is the same: what is
+   * read there then moves out of a loop along it too. `asIndex` makes an index of a value.
+   */
+  bindDynamic(name: string, e: Expr, asIndex: (value: V) => V): void {
+    const depth = Math.max(this.depthOf(e), this.closedDepth());
+    this.at(depth, () => {
+      const { dynamic } = this.scope;
+      const known = dynamic.get(e);
+      if (known) {
+        this.bindName(name, known);
+        return;
+      }
+      const value = asIndex(this.text(e));
+      const fresh = this.fresh(name);
+      this.line(this.language.declare(fresh, value, "index"));
+      const bound = this.language.named(fresh, 1);
+      dynamic.set(e, bound);
+      this.bindName(name, bound);
+    });
   }
 
   /** The text of `e` as the value of a name: already bound, or its own. */

@@ -44,6 +44,8 @@ export interface Scope<V extends Value = Text, L = string> {
   /** Index expressions bound to a constant here, by key. */
   readonly indices: Map<string, string>;
   readonly exprs: Map<Expr, V>;
+  /** Values read at run time that are bound here as indices. */
+  readonly dynamic: Map<Expr, V>;
   /** Names changed by the statement this is the body of. */
   readonly changes: ReadonlySet<string>;
   /** Values must not move out of here: the body of an `if`. */
@@ -63,6 +65,7 @@ export function openScope<V extends Value = Text, L = string>(
     resolved: new Map(),
     indices: new Map(),
     exprs: new Map(),
+    dynamic: new Map(),
     changes: options.changes ?? new Set(),
     closed: options.closed ?? false,
   };

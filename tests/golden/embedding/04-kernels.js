@@ -3,10 +3,10 @@ function reduceSum(ids, table, reduceSum) {
   let sum0 = 0;
   for (let r0 = 0; r0 < 3; r0++) {
     const idsAt = ids[r0];
-    const t = Math.min(Math.max(idsAt < 0 ? (idsAt + 10) | 0 : idsAt, 0), 9);
+    const at0 = Math.min(Math.max(idsAt < 0 ? (idsAt + 10) | 0 : idsAt, 0), 9);
+    const atAt0 = at0 * 4;
     for (let r1 = 0; r1 < 4; r1++) {
-      const at0 = t;
-      const tableAt = table[at0 * 4 + r1];
+      const tableAt = table[atAt0 + r1];
       sum0 += tableAt * tableAt;
     }
   }
@@ -24,13 +24,13 @@ function scatter_sub(scatter, ids, table, sub) {
   for (let s0 = 0; s0 < 3; s0++) {
     const idsAt = ids[s0];
     const t = idsAt < 0 ? (idsAt + 10) | 0 : idsAt;
-    const t0 = Math.max(Math.min(t, 9), 0);
-    const t1 = Math.min(Math.max(t, 0), 9);
+    const to0 = Math.max(Math.min(t, 9), 0);
+    const at0 = Math.min(Math.max(t, 0), 9);
+    const size = to0 * 4;
+    const atAt0 = at0 * 4;
     for (let i1 = 0; i1 < 4; i1++) {
-      const to0 = t0;
-      const at0 = t1;
-      const atI1 = i1 + to0 * 4;
-      const atI1_0 = at0 * 4 + i1;
+      const atI1 = size + i1;
+      const atI1_0 = atAt0 + i1;
       if (to0 >= 0 && to0 <= 9) {
         const tableAt = table[atI1_0];
         scatter[atI1] = scatter[atI1] + (tableAt + tableAt);

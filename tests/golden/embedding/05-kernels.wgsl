@@ -14,10 +14,10 @@ fn main(
     var sum0: f32 = 0.0;
     for (var r0 = 0; r0 < 3; r0++) {
       let idsAt = ids[r0];
-      let t = min(max(select(idsAt, idsAt + 10, idsAt < 0), 0), 9);
+      let at0 = min(max(select(idsAt, idsAt + 10, idsAt < 0), 0), 9);
+      let atAt0 = at0 * 4;
       for (var r1 = 0; r1 < 4; r1++) {
-        let at0 = t;
-        let tableAt = table[at0 * 4 + r1];
+        let tableAt = table[atAt0 + r1];
         sum0 = sum0 + tableAt * tableAt;
       }
     }

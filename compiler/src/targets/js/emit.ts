@@ -99,12 +99,9 @@ function printStmt(p: Printer, s: Stmt): void {
     case "matrix":
       bug("emit", `${p.e.kernel.name} asks for an invocation, which js has not`);
       return;
-    case "letDynamic": {
-      const name = e.fresh(s.name);
-      e.line(`const ${name} = ${e.text(s.value).text};`);
-      e.bindName(s.name, atom(name));
+    case "letDynamic":
+      e.bindDynamic(s.name, s.value, (value) => value);
       return;
-    }
     case "acc":
       printAcc(p, s);
       return;

@@ -228,12 +228,9 @@ function printStmt(p: Printer, s: Stmt): void {
     case "letIndex":
       bindIndex(p, s.name, s.value);
       return;
-    case "letDynamic": {
-      const local = freshLocal(p, s.name, "i32");
-      e.line(set(local, scalarOf(e.text(s.value))));
-      e.bindName(s.name, get(local));
+    case "letDynamic":
+      e.bindDynamic(s.name, s.value, scalarOf);
       return;
-    }
     case "acc":
       declare(p, s.name, s.dtype, e.text(s.init));
       return;

@@ -21,6 +21,7 @@ import {
 import type { Expr, Of, Stmt } from "../../kernel/kernel.ts";
 import { bodyOf, exprsOf } from "../../kernel/parts.ts";
 import { changedBy } from "../../kernel/uses.ts";
+import { dimVaries, exprVaries, type Varying } from "../../kernel/varies.ts";
 import { eachStmt } from "../../kernel/walk.ts";
 import { indexText } from "../index-text.ts";
 import { setValue } from "../scope.ts";
@@ -157,9 +158,9 @@ const leastStreamed = 256;
  * the body. A long loop that does little but load is bound by memory, and waits for several lines
  * at once if it runs along several parts of the range.
  */
-function groupOf(s: Of<"loop">, accs: number, count: Dim): Group {
+function groupOf(p: Printer, s: Of<"loop">, accs: number, count: Dim): Group {
   const most = maxOfDim(count);
-  const size = sizeOf(s);
+  const size = sizeOf(p, s);
   let vectors = size <= (accs === 0 ? 4 : 8) ? 4 : size <= (accs === 0 ? 8 : 24) ? 2 : 1;
   if (accs > 2 || (accs === 0 && most < 64)) vectors = 1;
   if (size <= 8 && accs === 1 && most >= leastStreamed) return { streams: 4, vectors: 2 };
@@ -167,24 +168,30 @@ function groupOf(s: Of<"loop">, accs: number, count: Dim): Group {
   return { streams: 1, vectors };
 }
 
-/** Instructions of the body, roughly. */
-function sizeOf(s: Of<"loop">): number {
+/** Instructions of an iteration, roughly; what is the same in all of them is taken out of the loop. */
+function sizeOf(p: Printer, s: Of<"loop">): number {
+  const changes = changedBy(s, p.e.facts);
+  const bound = new Set<string>();
+  const symbols = new Set([s.name]);
+  const by: Varying = { symbols, name: (name) => bound.has(name) || changes.has(name) };
   let size = 0;
-  const seen = new Set<Expr>();
+  const seen = new Map<Expr, boolean>();
+  const cost = (x: Expr): boolean => {
+    const known = seen.get(x);
+    if (known !== undefined) return known;
+    const differs = x.kind === "call" ? x.args.map(cost).includes(true) : exprVaries(x, by);
+    seen.set(x, differs);
+    if (differs && x.kind === "load") size += 1;
+    if (differs && x.kind === "call") size += hasOp(x.op) && opRecord(x.op).costly ? 20 : 1;
+    return differs;
+  };
   eachStmt(s.body, (t) => {
     size += t.kind === "loop" ? 100 : 0;
-    for (const x of exprsOf(t)) size += costOf(x, seen);
+    if (t.kind === "let" || t.kind === "acc") bound.add(t.name);
+    if (t.kind === "loop" || (t.kind === "letIndex" && dimVaries(t.value, by))) symbols.add(t.name);
+    exprsOf(t).forEach(cost);
   });
   return size;
-}
-
-/** Instructions, roughly; what is shared counts once. */
-function costOf(x: Expr, seen: Set<Expr>): number {
-  if (seen.has(x)) return 0;
-  seen.add(x);
-  if (x.kind !== "call") return x.kind === "load" ? 1 : 0;
-  const own = hasOp(x.op) && opRecord(x.op).costly ? 20 : 1;
-  return x.args.reduce((n, a) => n + costOf(a, seen), own);
 }
 
 /**
@@ -221,7 +228,7 @@ function printRange(p: Printer, s: Of<"loop">, start: Dim, extent: Dim, print: P
     printCounted(p, s, { from: indexText(e, start), extent, count }, () => print(p, s.body));
     return;
   }
-  const group = groupOf(s, accs.length, count);
+  const group = groupOf(p, s, accs.length, count);
   const each = group.streams * group.vectors;
   // Whole groups of vectors, then the vectors that are left, then the elements.
   const groups = floorDiv(count, 4 * each);

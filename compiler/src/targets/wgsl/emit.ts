@@ -218,12 +218,9 @@ function printSimple(m: Module, s: Simple): void {
     case "letIndex":
       bindIndex(m, s.name, s.value);
       break;
-    case "letDynamic": {
-      const name = e.fresh(s.name);
-      e.line(`let ${name} = ${e.text(s.value).text};`);
-      e.bindName(s.name, atom(name));
+    case "letDynamic":
+      e.bindDynamic(s.name, s.value, (value) => value);
       break;
-    }
     case "letInvocation":
       e.bindName(s.name, atom("lid"));
       break;

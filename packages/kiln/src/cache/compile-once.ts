@@ -101,10 +101,13 @@ function told(options: CompileOptions): CompileOptions {
   const { compiling } = settings;
   if (!compiling) return options;
   const { observe, name: program = "program" } = options;
+  let last = performance.now();
   return {
     ...options,
     observe: (stage, state) => {
-      compiling({ program, stage });
+      const now = performance.now();
+      compiling({ program, stage }, now - last);
+      last = now;
       observe?.(stage, state);
     },
   };

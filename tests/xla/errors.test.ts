@@ -1,5 +1,7 @@
 /** What the engine refuses, verbatim: each is one line and the way out, and nothing is lost. */
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { input, makeNode } from "@kiln-ml/ir";
@@ -8,6 +10,7 @@ import { xla } from "@kiln-ml/xla";
 import { compile, type Tensor } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { skip } from "../support/skip.ts";
 import { fakeEngine } from "./engine.ts";
 
 const rejected = async (what: () => Promise<unknown>, message: string | RegExp): Promise<void> => {
@@ -39,6 +42,32 @@ test("what the process refuses of jaxlib is told as it says it", async () => {
     'xla: jaxlib is 0.4.30, 0.11 or newer is needed\n  install it: python3 -m pip install --upgrade "jax>=0.11" numpy';
   await rejected(() => fakeEngine([`--refuse=${text}`]).open(), text);
 });
+
+// The process's own script loads jax only when it is greeted: Python alone can ask this of it.
+const taken = "a coordinator's port that another holds is told before jax meets it";
+if (spawnSync("python3", ["--version"]).status !== 0) skip(taken, "there is no python3");
+else
+  test(taken, async () => {
+    const server = createServer().listen(0, "0.0.0.0");
+    await new Promise((resolve) => server.once("listening", resolve));
+    const { port } = server.address() as { port: number };
+    const script = `
+import sys
+sys.path.insert(0, "packages/xla/python")
+import sidecar
+try:
+    sidecar.require_free("first-host:${port}")
+except sidecar.Refused as refused:
+    print(refused, end="")
+`;
+    const env = { ...process.env, PYTHONDONTWRITEBYTECODE: "1" };
+    const { stdout } = spawnSync("python3", ["-c", script], { encoding: "utf8", env });
+    await new Promise((resolve) => server.close(resolve));
+    assert.is(
+      stdout,
+      `xla: port ${port} of first-host:${port} is taken: Address already in use\n  name another port in the coordinator of every host`,
+    );
+  });
 
 test("another protocol, and fewer devices than the mesh", async () => {
   await rejected(

@@ -4,11 +4,13 @@
  * data that need no files from elsewhere; `--slice` a few steps of it, which is what a quick run on
  * webgpu comes to: its adapter is one in software, so that every machine has it. Of several
  * targets, each example runs on all, and the end is a table of them. A full run where `auto` puts
- * things writes docs/examples/README.md with what it measured.
+ * things writes docs/examples/README.md with what it measured. `--pytorch results.json` runs none:
+ * it takes what bench/examples/run.py wrote into that page.
  */
 import { parseArgs } from "node:util";
 import { examples } from "./examples/list.ts";
 import { keepMeasured, writePage } from "./examples/page.ts";
+import { keepPytorch } from "./examples/pytorch.ts";
 import {
   type ExampleTarget,
   exampleTargets,
@@ -26,6 +28,7 @@ const { values } = parseArgs({
     target: { type: "string", default: "auto" },
     limit: { type: "string" },
     list: { type: "boolean", default: false },
+    pytorch: { type: "string" },
   },
 });
 
@@ -75,7 +78,15 @@ function matrix(all: ReadonlyMap<ExampleTarget, readonly Outcome[]>): string {
   return [line("", targets), ...rows].join("\n");
 }
 
-if (values.list) for (const { name, shows } of chosen) console.log(`${name.padEnd(20)} ${shows}`);
+if (values.pytorch !== undefined) {
+  const { kept, failed } = keepPytorch(values.pytorch);
+  writePage();
+  for (const { name, seed, error } of failed)
+    console.log(`failed  ${name}, seed ${seed}: ${error}`);
+  console.log(`${kept} rows in bench/results/pytorch.json, ${failed.length} runs failed`);
+  if (failed.length) process.exitCode = 1;
+} else if (values.list)
+  for (const { name, shows } of chosen) console.log(`${name.padEnd(20)} ${shows}`);
 else if (unknown !== undefined) {
   console.error(
     `examples: there is no target ${unknown}\n  it is one of ${exampleTargets.join(", ")}`,

@@ -10,6 +10,7 @@ its own until it is answered, and says by `taken` how many of ours it has read.
 import json
 import mmap
 import os
+import socket
 import struct
 import sys
 
@@ -85,6 +86,16 @@ def sees(part):
         return None
 
 
+def require_free(coordinator):
+    """The runtime below ends the process by a signal if another listens at its port."""
+    port = int(coordinator.rsplit(":", 1)[1])
+    try:
+        socket.create_server(("", port)).close()
+    except OSError as problem:
+        way = "name another port in the coordinator of every host"
+        raise Refused(f"xla: port {port} of {coordinator} is taken: {os.strerror(problem.errno)}\n  {way}") from problem
+
+
 def versions():
     """JAX, or Refused with how to get it."""
     python = sys.executable or "python3"
@@ -140,6 +151,8 @@ class Engine:
         """Joins the processes of the other machines."""
         if hosts is None:
             return
+        if hosts != "slurm" and hosts["index"] == 0:
+            require_free(hosts["coordinator"])
         try:
             if hosts == "slurm":
                 self.jax.distributed.initialize()

@@ -178,7 +178,7 @@ const combinations: readonly Combination[] = [
     ["page", "worker", "server"].map((kind) => ({
       name: bundler.name,
       kind,
-      run: () => {
+      run: async () => {
         installBundlers();
         return cell(bundler, kind, project(), models());
       },

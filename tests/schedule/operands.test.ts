@@ -1,5 +1,14 @@
 /** Operands of products on js are staged whatever dims are called, and the product is the same. */
-import { dim, evaluateDim, input, makeValue, type Tensor, type Value } from "@kiln-ml/ir";
+import {
+  concat,
+  dim,
+  evaluateDim,
+  gather,
+  input,
+  makeValue,
+  type Tensor,
+  type Value,
+} from "@kiln-ml/ir";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
@@ -49,6 +58,25 @@ test("a dim may be called as a value or an accumulator of a product", async () =
     const values = [x.matmul(w), w.matmul(x)];
     assert.equal(await stagedIn([x, w], values, { [name]: 5 }), ["a b registers", "a b registers"]);
   }
+});
+
+test("rows that are gathered are staged with their indices", async () => {
+  const [table, rows] = [input("table", "f32", [9, 6]), input("rows", "i32", ["n"])];
+  const w = input("w", "f32", [6, 7]);
+  const x = gather(table, [rows], [0]);
+  const values = [x.matmul(w), x.matmul(x.transpose())];
+  assert.equal(await stagedIn([table, rows, w], values, { n: 5 }), [
+    "a b registers",
+    "a b registers",
+  ]);
+});
+
+test("an operand that lies in the buffer which the product writes is read where it is", async () => {
+  const [x, w] = [input("x", "f32", [5, 6]), input("w", "f32", [6, 6])];
+  const states = [x.matmul(w)];
+  for (let i = 0; i < 2; i++) states.push(states[i]!.matmul(w).tanh());
+  const all = concat(states, 0);
+  assert.equal(await stagedIn([x, w], [all]), ["a b registers", "b", "b"]);
 });
 
 test.run();

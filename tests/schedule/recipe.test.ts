@@ -5,6 +5,7 @@ import type { Kernel, Stmt } from "../../compiler/src/kernel/kernel.ts";
 import { parseKernel } from "../../compiler/src/kernel/parse.ts";
 import { printKernel } from "../../compiler/src/kernel/print.ts";
 import { apply, naive, tryRecipe } from "../../compiler/src/schedule/recipe.ts";
+import { where } from "../../compiler/src/schedule/serial/recipe.ts";
 import { programs } from "../stages/programs.ts";
 import { naiveKernelsOf } from "../support/naive.ts";
 import { moves } from "./all-moves.ts";
@@ -188,6 +189,18 @@ test("what cannot be staged, or kept in registers, says why", () => {
   assert.is(why("expand i 5"), "expand i 5: c takes in products, which an array rounds");
   assert.is(why("split j 4 t r; registers r"), "registers r: j is used in the loop");
   assert.is(why(`${inBlocks}; registers r`), "registers r: b may end before r does");
+});
+
+test("a schedule does without a step that the program forbids, and any other refusal is a fault", () => {
+  const from = apply(naive(body(product)), ["mark", "i", "serial"]);
+  assert.match(where(from, ["stage", "b", "panel", "i", "j", "k"]).recipe, /stage b panel i j k$/);
+  const inPlace = product.replace("  read b@: f32[6*N]\n", "").replace("b@[", "y@[");
+  const own = apply(naive(body(inPlace)), ["mark", "i", "serial"]);
+  assert.is(where(own, ["stage", "b", "panel", "i", "j", "k"]), own);
+  assert.throws(
+    () => where(own, ["stage", "b", "panel", "i", "n"]),
+    /stage b panel i n: n is no loop around b/,
+  );
 });
 
 test("a move that cannot be made says why", () => {

@@ -18,6 +18,7 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import { simplifyConditions } from "../access.ts";
+import { isAtLeast0, isBelow } from "../kernel/conditions.ts";
 import { type Contraction, type ContractionOperand, type Loop, makeLoop } from "./group.ts";
 
 /**
@@ -92,8 +93,7 @@ function readConvolution(t: NodeOf<"convolution">): Reading {
     const d = lhsDilation[i]!;
     if (d > 1) when.push({ value: modDim(q, d), test: "zero" });
     const inside = floorDiv(q, d);
-    when.push({ value: q, test: "nonnegative" });
-    when.push({ value: subDim(subDim(x.shape[i + 2]!, 1), inside), test: "nonnegative" });
+    when.push(isAtLeast0(q), isBelow(inside, x.shape[i + 2]!));
     return inside;
   });
   const input = addDim(mulDim(groups === 1 ? 0 : group.at, w.shape[1]!), channel.at);

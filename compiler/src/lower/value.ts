@@ -20,6 +20,7 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import { keyOfCoords, livePieces, simplifyConditions } from "../access.ts";
+import { isBelow } from "../kernel/conditions.ts";
 import { call, constant, load, ref } from "../kernel/expr.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { indexName } from "../kernel/names.ts";
@@ -233,9 +234,7 @@ export class Values {
     const rank = indices[0]!.shape.length;
     const { axes } = opOf(node, "gather").attrs;
     const zero = constant(node.dtype, 0);
-    const occupied = simplifyConditions(
-      axes.map((axis) => ({ value: subDim(x!.shape[axis]!, 1), test: "nonnegative" })),
-    );
+    const occupied = simplifyConditions(axes.map((axis) => isBelow(0, x!.shape[axis]!)));
     if (!occupied) return zero;
     let rest = rank;
     const at = x!.shape.map((extent, axis) => {

@@ -5,9 +5,9 @@
  * pay for. Engines neither reassociate nor contract f32 arithmetic, so that the rests survive.
  */
 import { type Dim, type Dtype, isFloat, maxOfDim, subDim } from "@kiln-ml/ir";
+import { either } from "../kernel/conditions.ts";
 import { call, constant, load, ref } from "../kernel/expr.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
-import { either } from "./simd/pack.ts";
 
 /** Sums of so many blocks need no compensation. */
 export const mostBlocks = 64;

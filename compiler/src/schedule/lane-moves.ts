@@ -1,17 +1,7 @@
 /** Moves for the lanes of a vector. */
-import {
-  addDim,
-  type Condition,
-  ceilDiv,
-  type Dim,
-  floorDiv,
-  maxOfDim,
-  modDim,
-  mulDim,
-  negDim,
-  subDim,
-} from "@kiln-ml/ir";
+import { addDim, ceilDiv, type Dim, floorDiv, maxOfDim, modDim, mulDim, subDim } from "@kiln-ml/ir";
 import { makeLoop } from "../fuse/group.ts";
+import { either } from "../kernel/conditions.ts";
 import type { Of, Stmt } from "../kernel/kernel.ts";
 import { substituteIn } from "../kernel/map.ts";
 import { decode, nest, totalOf } from "../lower/loops.ts";
@@ -63,10 +53,5 @@ function fours(body: readonly Stmt[], loops: readonly Of<"loop">[], line: readon
   if (modDim(total, lanes) === 0) return nest([block], "parallel", four);
   const some = nest([{ ...rest, extent: left }], "serial", at(rest.at));
   if (maxOfDim(total) < lanes) return nest([block], "parallel", some);
-  const whole: Condition = { value: subDim(left, lanes), test: "nonnegative" };
-  const part: Condition = { value: subDim(negDim(left), 1 - lanes), test: "nonnegative" };
-  return nest([block], "parallel", [
-    { kind: "if", when: [whole], then: four },
-    { kind: "if", when: [part], then: some },
-  ]);
+  return nest([block], "parallel", either(subDim(left, lanes), four, some));
 }

@@ -32,11 +32,24 @@ type Loop = Of<"loop">;
 /** A loop of a group, or of a kernel. */
 export type Extent = Pick<Loop, "name" | "extent">;
 
-/** Thrown inside of moves; `apply` makes a value of it. */
-export class Refused extends Error {}
+/** Thrown inside of moves; `attempt` makes a value of it. */
+export class Refused extends Error {
+  /** True if the program has no room for the move, however a schedule chose it. */
+  readonly byProgram: boolean;
+
+  constructor(why: string, byProgram: boolean) {
+    super(why);
+    this.byProgram = byProgram;
+  }
+}
 
 export function refuse(why: string): never {
-  throw new Refused(why);
+  throw new Refused(why, false);
+}
+
+/** Refuses what some programs do not allow, which a schedule may try without knowing. */
+export function unfit(why: string): never {
+  throw new Refused(why, true);
 }
 
 /** The statements, each loop of a name replaced; refused where there is none. */
@@ -79,6 +92,9 @@ export function freshLoop(body: readonly Stmt[], wanted: string, extent: Dim): G
   });
   return loop;
 }
+
+/** Inner loops of at most this many iterations are written out: the taps of most convolutions. */
+export const mostWritten = 9;
 
 export const count = (text: string | undefined): number => {
   const n = Number(text);

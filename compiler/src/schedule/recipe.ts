@@ -66,6 +66,8 @@ export interface Refusal {
   /** The step that cannot be taken. */
   readonly step: string;
   readonly why: string;
+  /** True if the program does not allow it, so that a schedule may do without. */
+  readonly byProgram?: boolean;
 }
 
 /** One step as text; loops may be given by the names that kernels have for them. */
@@ -86,7 +88,7 @@ export function tryRecipe(
       now = move(now, ...args);
     } catch (e) {
       if (!(e instanceof Refused)) throw e;
-      return { step, why: e.message };
+      return { step, why: e.message, byProgram: e.byProgram };
     }
   }
   return now;
@@ -113,12 +115,24 @@ export const attempting =
     return { body: made, recipe: [recipe, more].filter((r) => r !== "").join("; ") };
   };
 
+/** A schedule that chooses a step which cannot be taken has a fault. */
+const mistaken = ({ step, why }: Refusal): never => bug("schedule", `${step}: ${why}`);
+
+/** Takes a step where the program allows it. */
+export const wherePossible =
+  (moves: Readonly<Record<string, Move>>) =>
+  (from: Moved, step: Step): Moved => {
+    const made = attempting(moves)(from, step);
+    if (!("why" in made)) return made;
+    return made.byProgram ? from : mistaken(made);
+  };
+
 /** Takes steps that were chosen for the statements. */
 export const applying =
   (moves: Readonly<Record<string, Move>>) =>
   (from: Moved, ...steps: readonly Step[]): Moved => {
     const made = attempting(moves)(from, ...steps);
-    return "why" in made ? bug("schedule", `${made.step}: ${made.why}`) : made;
+    return "why" in made ? mistaken(made) : made;
   };
 
 /** The same with the moves that every target has. */

@@ -21,7 +21,7 @@ import { bindingOf, bodyOf, changedNames } from "../kernel/parts.ts";
 import { strideOf } from "../kernel/stride.ts";
 import { eachStmt, walkStmts } from "../kernel/walk.ts";
 import { changes } from "./accumulator-moves.ts";
-import { loopLike, refuse, variableOf } from "./loop-moves.ts";
+import { loopLike, mostWritten, refuse, variableOf } from "./loop-moves.ts";
 
 type Loop = Of<"loop">;
 type Acc = Of<"acc">;
@@ -96,8 +96,8 @@ class Tile {
 
   #sizeOf(name: string): number {
     const most = maxOfDim(this.#levels.find(({ loop }) => loop.name === name)!.loop.extent);
-    if (most <= mostOfLoop) return most;
-    return refuse(`${plainName(name)} has more than ${mostOfLoop} iterations`);
+    if (most <= mostWritten) return most;
+    return refuse(`${plainName(name)} has more than ${mostWritten} iterations`);
   }
 
   get arrays(): Stmt[] {
@@ -233,9 +233,6 @@ class Tile {
     return element ?? e;
   }
 }
-
-/** The iterations of a loop that registers have room for. */
-const mostOfLoop = 9;
 
 /** Statements that may differ between iterations. */
 const copied: ReadonlySet<Stmt["kind"]> = new Set(["acc", "let", "set", "accumulate", "fma"]);

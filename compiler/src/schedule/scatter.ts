@@ -15,10 +15,10 @@ import {
   offsetOf,
   opOf,
   sizeOf,
-  subDim,
   type Tensor,
 } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../fuse/group.ts";
+import { isAtLeast0, isBelow } from "../kernel/conditions.ts";
 import { call, constant, load } from "../kernel/expr.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { indexName } from "../kernel/names.ts";
@@ -84,8 +84,7 @@ export function scatterParts(context: LoweringContext, exact = false): ScatterPa
     combine.body.push({ kind: "letDynamic", name, value });
     // Nothing is known of its range before it is tested.
     const raw = anyInteger(name);
-    inRange.push({ value: raw, test: "nonnegative" });
-    inRange.push({ value: subDim(subDim(extent, 1), raw), test: "nonnegative" });
+    inRange.push(isAtLeast0(raw), isBelow(raw, extent));
     return raw;
   });
   const element = offsetOf(node.shape, place);

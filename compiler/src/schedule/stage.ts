@@ -15,12 +15,12 @@ import {
   modDim,
   mulDim,
   sizeOf,
-  subDim,
   substitute,
   symbolsIn,
 } from "@kiln-ml/ir";
 import { simplifyConditions } from "../access.ts";
 import type { Loop as GroupLoop } from "../fuse/group.ts";
+import { isBelow } from "../kernel/conditions.ts";
 import { constant, load } from "../kernel/expr.ts";
 import type { Expr, Of, Stmt } from "../kernel/kernel.ts";
 import { mapBlock, mapStmts } from "../kernel/map.ts";
@@ -31,7 +31,7 @@ import { nest } from "../lower/loops.ts";
 import { choose, mergeGuards } from "../lower/value.ts";
 import { changes } from "./accumulator-moves.ts";
 import { withoutUnused } from "./keep.ts";
-import { counterOf, freshLoop, refuse } from "./loop-moves.ts";
+import { counterOf, freshLoop, refuse, unfit } from "./loop-moves.ts";
 
 type Loop = Of<"loop">;
 type Let = Of<"let">;
@@ -186,7 +186,7 @@ class Window {
       if (changes(this.#scope, n)) refuse(`${this.#let.name} depends on ${plainName(n)}`);
     for (const memory of accessesIn(copy).keys())
       if (memory !== name && written.has(memory) && written.get(memory) !== "read")
-        refuse(`${plainName(memory)} is written there`);
+        unfit(`${plainName(memory)} is written there`);
     return mapStmts(copy, { dim: (d) => substitute(d, by) });
   }
 }
@@ -201,12 +201,6 @@ function unused(body: readonly Stmt[], wanted: string): string {
   });
   return isUsed ? unused(body, `${wanted}Copy`) : wanted;
 }
-
-/** What must hold of a variable for it to be less than an extent, which may be the least of some. */
-const isBelow = (at: Dim, extent: Dim): Condition => ({
-  value: subDim(subDim(extent, 1), at),
-  test: "nonnegative",
-});
 
 /** The extents of which one is the least. */
 function limitsOf(d: Dim): Dim[] {

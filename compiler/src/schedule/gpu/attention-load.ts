@@ -17,6 +17,7 @@ import { rowAxisOf } from "../../fuse/attention-group.ts";
 import { readContraction } from "../../fuse/contraction.ts";
 import { type ContractionOperand, makeLoop } from "../../fuse/group.ts";
 import type { WeightedSum } from "../../fuse/weighted-sum.ts";
+import { isBelow, onlyIf } from "../../kernel/conditions.ts";
 import { constant } from "../../kernel/expr.ts";
 import type { Expr, Stmt } from "../../kernel/kernel.ts";
 import type { Rename } from "../../kernel/map.ts";
@@ -24,7 +25,6 @@ import { openBlock } from "../../lower/context.ts";
 import { nest, renamed } from "../../lower/loops.ts";
 import { choose } from "../../lower/value.ts";
 import { linesPerTile, type Places, type Tile, teams, tileAt } from "./attention-tile.ts";
-import { below, onlyIf } from "./gpu.ts";
 
 /** A step of terms of the tile's rows of a product. */
 export function stageRows(t: Tile, { row: place }: Places, product: Tensor, step: Dim): Stmt[] {
@@ -68,7 +68,7 @@ export function stageSummed(t: Tile, { column: place }: Places, sum: WeightedSum
 
 /** That a place is below an end which blocks of so many do not always meet. */
 const ends = (value: Dim, end: Dim, block: number): Condition[] =>
-  modDim(end, block) === 0 ? [] : [below(value, end)];
+  modDim(end, block) === 0 ? [] : [isBelow(value, end)];
 
 /**
  * A product's inner term at a place of one axis: scores are queries by keys, so the operand of an
@@ -118,7 +118,7 @@ function brought(
   const { to, index, value } = make(k, floorDiv(flat, quads));
   const store: Stmt = { kind: "store", to, index, value: value.expr };
   const lanes = nest([t.lane], "vector", [...value.before, store]);
-  const inside = total % invocations === 0 ? [] : [below(flat, total)];
+  const inside = total % invocations === 0 ? [] : [isBelow(flat, total)];
   return nest([u], "unrolled", onlyIf(inside, lanes));
 }
 

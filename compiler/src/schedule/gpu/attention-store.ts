@@ -5,13 +5,13 @@
  */
 import { addDim, mulDim } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../../fuse/group.ts";
+import { isBelow } from "../../kernel/conditions.ts";
 import { load } from "../../kernel/expr.ts";
 import type { Expr, Stmt } from "../../kernel/kernel.ts";
 import { membersOf, openBlock, storeMember } from "../../lower/context.ts";
 import { nest } from "../../lower/loops.ts";
 import type { Values } from "../../lower/value.ts";
 import { each, offset, rowAt, type Tile } from "./attention-tile.ts";
-import { below } from "./gpu.ts";
 
 /** `bindRow` says what else is known of a row by its number. */
 export function storeSums(
@@ -28,7 +28,7 @@ export function storeSums(
     ...nest([r, c], "unrolled", [
       {
         kind: "if",
-        when: [below(row, t.row.extent), below(column, t.column.extent)],
+        when: [isBelow(row, t.row.extent), isBelow(column, t.column.extent)],
         then: [
           { kind: "letIndex", name: t.row.name, value: row },
           { kind: "letIndex", name: t.column.name, value: column },

@@ -25,13 +25,13 @@ import type { Attention } from "../../fuse/attention.ts";
 import { readContraction } from "../../fuse/contraction.ts";
 import { type Loop, makeLoop } from "../../fuse/group.ts";
 import { extentGuess } from "../../fuse/state.ts";
+import { isBelow } from "../../kernel/conditions.ts";
 import { constant, ref } from "../../kernel/expr.ts";
 import type { Expr, Stmt } from "../../kernel/kernel.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import { totalOf } from "../../lower/loops.ts";
 import { choose } from "../../lower/value.ts";
 import { busyAttention } from "../../machine/webgpu.ts";
-import { below } from "./gpu.ts";
 import { workgroupLimitsOf } from "./workgroup-limits.ts";
 
 /** Invocations that share rows; each has every eighth line. */
@@ -237,7 +237,7 @@ export function placesOf(t: Tile) {
 /** A weight or score by its row and line: 0 or another number past the last line. */
 export function within(t: Tile, c: Dim, value: Expr, otherwise: number): Expr {
   if (modDim(t.line.extent, linesPerTile) === 0) return value;
-  const inside = below(addDim(t.line0.at, mulDim(c, teams)), t.line.extent);
+  const inside = isBelow(addDim(t.line0.at, mulDim(c, teams)), t.line.extent);
   return choose([inside], value, constant("f32", otherwise));
 }
 

@@ -8,8 +8,9 @@
  * the text. Under a causal mask the longest tiles start first, so that none is alone at the end
  * (1.29 to 1.10 ms).
  */
-import { type Condition, maxOf, negDim } from "@kiln-ml/ir";
+import { maxOf } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";
+import { isBelow, isFirst } from "../../kernel/conditions.ts";
 import { call, constant, load } from "../../kernel/expr.ts";
 import type { Expr, Stmt } from "../../kernel/kernel.ts";
 import { type LoweringContext, openBlock, storeMember } from "../../lower/context.ts";
@@ -37,7 +38,6 @@ import {
   within,
 } from "./attention-tile.ts";
 import { weightName, weights } from "./attention-weights.ts";
-import { below } from "./gpu.ts";
 import { gpuWeighted } from "./weighted.ts";
 
 export function gpuAttention(context: LoweringContext): Scheduled {
@@ -184,7 +184,6 @@ function storeRows(t: Tile): Stmt[] {
   const { max, total } = attention.softmax!;
   const asked = [max, total].filter((m) => context.stored.has(m));
   if (asked.length === 0) return [];
-  const first: Condition = { value: negDim(t.team), test: "nonnegative" };
   return each(t.rows, (i): Stmt[] => {
     const block = openBlock(context);
     for (const [m, name] of [
@@ -197,7 +196,7 @@ function storeRows(t: Tile): Stmt[] {
     return [
       {
         kind: "if",
-        when: [first, below(row, t.row.extent)],
+        when: [isFirst(t.team), isBelow(row, t.row.extent)],
         then: [{ kind: "letIndex", name: t.row.name, value: row }, ...block.body],
       },
     ];

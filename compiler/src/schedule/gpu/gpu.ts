@@ -3,17 +3,9 @@
  * have 256 invocations, which every device has room for. How a grid of more than 65,535 workgroups
  * is spread over its dimensions is the printer's (`targets/wgsl/grid.ts`).
  */
-import {
-  addDim,
-  type Condition,
-  ceilDiv,
-  type Dim,
-  modDim,
-  mulDim,
-  negDim,
-  subDim,
-} from "@kiln-ml/ir";
+import { addDim, type Condition, ceilDiv, type Dim, modDim, mulDim } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../../fuse/group.ts";
+import { isBelow, isFirst, onlyIf } from "../../kernel/conditions.ts";
 import type { Stmt } from "../../kernel/kernel.ts";
 import { type LoweringContext, openBlock } from "../../lower/context.ts";
 import { decode, nest, totalOf } from "../../lower/loops.ts";
@@ -23,20 +15,9 @@ import { guaranteed } from "../../machine/webgpu.ts";
 /** WebGPU guarantees 256 invocations a workgroup (maxComputeInvocationsPerWorkgroup). */
 export const groupSize = guaranteed.maxComputeInvocationsPerWorkgroup;
 
-/** Whether `by` divides `d` for every value of its symbols. */
-export const dividesEvenly = (d: Dim, by: number): boolean => modDim(d, by) === 0;
-
-export const below = (value: Dim, end: Dim): Condition => ({
-  value: subDim(subDim(end, 1), value),
-  test: "nonnegative",
-});
-
 /** That `at` is one of `total`, where blocks of `by` may go beyond it. */
 export const within = (at: Dim, total: Dim, by: number): Condition[] =>
-  dividesEvenly(total, by) ? [] : [below(at, total)];
-
-export const onlyIf = (when: readonly Condition[], body: readonly Stmt[]): Stmt[] =>
-  when.length === 0 ? [...body] : [{ kind: "if", when, then: body }];
+  modDim(total, by) === 0 ? [] : [isBelow(at, total)];
 
 /** One invocation for each iteration of `loops`; `body` is run with their variables bound. */
 export function perInvocation(loops: readonly Loop[], size: number, body: readonly Stmt[]): Stmt[] {
@@ -66,7 +47,7 @@ export function besideGrid(body: readonly Stmt[], guests: readonly LoweringConte
     const at = stmts.findIndex((s) => s.kind === "loop" && s.loop === "workgroup");
     const loop = stmts[at];
     if (loop?.kind !== "loop") return [{ kind: "if", when, then: extra }, ...stmts];
-    when.push({ value: negDim(makeLoop(loop.name, loop.extent).at), test: "nonnegative" });
+    when.push(isFirst(makeLoop(loop.name, loop.extent).at));
     return [...stmts.slice(0, at), { ...loop, body: insert(loop.body) }, ...stmts.slice(at + 1)];
   };
   return insert(body);

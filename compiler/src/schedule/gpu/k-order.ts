@@ -21,6 +21,7 @@ import {
   subDim,
 } from "@kiln-ml/ir";
 import type { Loop } from "../../fuse/group.ts";
+import { isAtLeast0, isBelow } from "../../kernel/conditions.ts";
 import type { Rename } from "../../kernel/map.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import { totalOf } from "../../lower/loops.ts";
@@ -46,7 +47,7 @@ export interface KOrder {
   inside(step: Dim, within: Dim): Condition;
 }
 
-const always: Condition = { value: 0, test: "nonnegative" };
+const always = isAtLeast0(0);
 
 /** Windows of at most this many places are walked place by place. */
 const mostPlaces = 64;
@@ -76,10 +77,7 @@ export function kOrderOf(context: LoweringContext, depth: number): KOrder {
         ...base(step),
         ...decodedQuads(inner, addDim(floorDiv(first(step), 4), quad), lane),
       ]),
-    inside: (step, within) => ({
-      value: subDim(subDim(total, 1), addDim(first(step), within)),
-      test: "nonnegative",
-    }),
+    inside: (step, within) => isBelow(addDim(first(step), within), total),
   };
 }
 
@@ -103,8 +101,7 @@ function lackingFirst(inner: readonly Loop[], depth: number, inFours: boolean): 
     usual: 1,
     at: (step, within) => decoded(inner, from(step, within, 1)),
     atQuad: (step, quad, lane) => decodedQuads(inner, from(step, quad, 4), lane),
-    inside: (step, within) =>
-      step === 0 ? { value: subDim(within, lack), test: "nonnegative" } : always,
+    inside: (step, within) => (step === 0 ? isAtLeast0(subDim(within, lack)) : always),
   };
 }
 

@@ -5,12 +5,12 @@
  */
 import { addDim, type Dim, type Dtype, floorDiv, modDim, mulDim } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";
+import { isFirst } from "../../kernel/conditions.ts";
 import { load, ref } from "../../kernel/expr.ts";
 import type { Stmt } from "../../kernel/kernel.ts";
 import { nest } from "../../lower/loops.ts";
 import { type Lines, range, sumName } from "./lines.ts";
 import type { Loader, Tile } from "./tile-load.ts";
-import { first } from "./tile-store.ts";
 
 export interface KSlices {
   readonly count: number;
@@ -28,7 +28,7 @@ export function kSlicesOf(me: Dim, invocations: number, count: number): KSlices 
 
 /** Statements of the first slice, which has all sums in the end. */
 export const ofFirst = ({ count, own }: KSlices, then: readonly Stmt[]): Stmt[] =>
-  count === 1 || then.length === 0 ? [...then] : [{ kind: "if", when: [first(own)], then }];
+  count === 1 || then.length === 0 ? [...then] : [{ kind: "if", when: [isFirst(own)], then }];
 
 /**
  * With lanes, once the last step is done, so that the tile of the operand with more lines has room

@@ -15,10 +15,10 @@ import {
   subDim,
 } from "@kiln-ml/ir";
 import { type ContractionOperand, type Group, type Loop, makeLoop } from "../../fuse/group.ts";
+import { isBelow } from "../../kernel/conditions.ts";
 import type { Rename } from "../../kernel/map.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import { totalOf } from "../../lower/loops.ts";
-import { below } from "./gpu.ts";
 
 /** An operand of a contraction. */
 export type Which = "a" | "b";
@@ -82,7 +82,7 @@ export const quadOf = (l: Lines, quad: Dim): Dim =>
 export const lineOf = (l: Lines, line: Dim): Dim =>
   addDim(addDim(mulDim(l.tile, l.count), l.from), line);
 
-export const insideLines = (l: Lines, line: Dim): Condition => below(line, l.limit);
+export const insideLines = (l: Lines, line: Dim): Condition => isBelow(line, l.limit);
 
 /** What loops stand for at a row-major number over all of them. */
 export function decoded(loops: readonly Loop[], flat: Dim): Rename {

@@ -8,8 +8,9 @@
  * epilogue must read them back by index; one matrix at a time needs little memory beside the
  * operands.
  */
-import { addDim, type Condition, type Dim, floorDiv, modDim, mulDim, subDim } from "@kiln-ml/ir";
+import { addDim, type Condition, type Dim, floorDiv, modDim, mulDim } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../../fuse/group.ts";
+import { isBelow, isFirst } from "../../kernel/conditions.ts";
 import { load, ref } from "../../kernel/expr.ts";
 import type { Stmt } from "../../kernel/kernel.ts";
 import type { MatrixStep } from "../../kernel/matrix.ts";
@@ -43,7 +44,7 @@ import {
   subgroupsOf,
 } from "./matrix-unit.ts";
 import { type Loader, loaderOf, stepped, type Tile } from "./tile-load.ts";
-import { addReductions, finishReduction, first, isDynamic, results, zeroed } from "./tile-store.ts";
+import { addReductions, finishReduction, isDynamic, results, zeroed } from "./tile-store.ts";
 import { hasNativeHalf, workgroupLimitsOf } from "./workgroup-limits.ts";
 
 interface Plan {
@@ -268,8 +269,8 @@ function storeQuad(p: Plan, [i, j]: readonly [number, number], u: number, lane: 
 
 /** That an invocation sums a line, in the first tile across. */
 const sumsLine = (p: Plan, l: Lines, across: Lines): Condition[] => [
-  first(across.tile),
-  { value: subDim(l.count - 1, p.tile.me), test: "nonnegative" },
+  isFirst(across.tile),
+  isBelow(p.tile.me, l.count),
 ];
 
 /**

@@ -12,48 +12,24 @@ import {
   minOfDim,
   modDim,
   mulDim,
-  negDim,
   type Reducer,
   subDim,
   substitute,
 } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";
+import { isFirst, onlyIf } from "../../kernel/conditions.ts";
 import type { Of, Stmt } from "../../kernel/kernel.ts";
 import { mapStmts, substituteIn } from "../../kernel/map.ts";
-import { indexName, plainName } from "../../kernel/names.ts";
+import { plainName } from "../../kernel/names.ts";
 import { changedNames, partsOf } from "../../kernel/parts.ts";
 import { accessesIn, eachStmt, walkStmts } from "../../kernel/walk.ts";
-import { startOf } from "../../lower/context.ts";
 import { nest } from "../../lower/loops.ts";
 import { changes } from "../accumulator-moves.ts";
 import { count, freshLoop, loopLike, nestOf, refuse, variableOf } from "../loop-moves.ts";
-import { once, onlyIf, perInvocation, within } from "./gpu.ts";
+import { once, perInvocation, within } from "./gpu.ts";
+import { checkInvocation, checkMemory, checkStart, isLoop, loopIn, spread } from "./spread.ts";
 
 type Loop = Of<"loop">;
-
-/** Replaces a parallel loop that is all there is. */
-export function spread(
-  body: readonly Stmt[],
-  name: string,
-  by: (l: Loop) => readonly Stmt[],
-): readonly Stmt[] {
-  const [only, more] = body;
-  if (only?.kind !== "loop" || more || only.name !== indexName(name))
-    return refuse(`${name} does not stand alone`);
-  if (only.loop !== "parallel") refuse(`${name} is ${only.loop}, not parallel`);
-  variableOf(only);
-  checkInvocation(only.body);
-  return by(only);
-}
-
-/** What one invocation runs has no workgroups and waits for no other. */
-function checkInvocation(body: readonly Stmt[]): void {
-  eachStmt(body, (s) => {
-    const spreads = s.kind === "loop" && (s.loop === "workgroup" || s.loop === "local");
-    if (spreads || partsOf(s).meets || s.kind === "letInvocation" || s.kind === "letSubgroup")
-      refuse("it is spread over invocations already");
-  });
-}
 
 /**
  * One invocation for each iteration of loops that stand directly in one another, in workgroups of
@@ -146,19 +122,12 @@ export function teams(
         team: apart ? { team: members, apart: true } : side === 1 ? {} : { team: members },
         array: (a) => ({ ...a, size: mulDim(steps, a.width ?? 1) }),
         part: (s) => nest([step], "serial", onlyIf(mine, s.body)),
-        first: (tail) =>
-          onlyIf([...rowWithin, { value: negDim(member), test: "nonnegative" }], tail),
+        first: (tail) => onlyIf([...rowWithin, isFirst(member)], tail),
       },
     );
     return nest([group], "workgroup", [{ kind: "letInvocation", name: lid.name }, ...own]);
   });
 }
-
-export const loopIn = (row: readonly Stmt[], name: string): Loop =>
-  row.find((s): s is Loop => isLoop(s, name)) ?? refuse(`${name} does not stand in the row`);
-
-const isLoop = (s: Stmt, name: string): s is Loop =>
-  s.kind === "loop" && s.name === indexName(name);
 
 /**
  * A row whose loops of a name are shared; after each, what all found is combined, and after the
@@ -210,32 +179,6 @@ function combined(row: readonly Stmt[], l: Loop, team: Sharing["team"]): Stmt[] 
     });
   }
   return names.length > 0 ? [{ kind: "combine", names, reducers, ...team }] : [];
-}
-
-/** Each of those who share a row begins with what changes nothing. */
-export function checkStart(name: string, acc: Of<"acc"> | undefined, reducer: Reducer): void {
-  const neutral = acc && startOf(reducer, acc.dtype);
-  if (acc?.init.kind !== "const" || !Object.is(acc.init.value, neutral))
-    refuse(`${name} does not begin with what changes nothing`);
-}
-
-/** What is written is not read elsewhere: invocations do not see what others wrote. */
-export function checkMemory(row: readonly Stmt[]): void {
-  const own = new Set(row.flatMap((s) => (s.kind === "array" ? [s.name] : [])));
-  const [read, written] = [new Map<string, Set<string>>(), new Map<string, Set<string>>()];
-  walkStmts(row, {
-    memory: (name, index, how) => {
-      const place = index === undefined ? "all" : keyOfDim(index);
-      for (const [places, other] of [
-        [read, "writes"],
-        [written, "reads"],
-      ] as const)
-        if (how !== other) places.set(name, (places.get(name) ?? new Set()).add(place));
-    },
-  });
-  for (const [name, places] of written)
-    if (!own.has(name) && read.has(name) && new Set([...places, ...read.get(name)!]).size > 1)
-      refuse(`${name} is read elsewhere than it is written`);
 }
 
 /** A row in which arrays have the elements of a member, one or a vector for each step. */

@@ -18,6 +18,7 @@ import {
   substitute,
 } from "@kiln-ml/ir";
 import type { Loop as GroupLoop } from "../../fuse/group.ts";
+import { isBelow, onlyIf } from "../../kernel/conditions.ts";
 import { call, constant, load, ref } from "../../kernel/expr.ts";
 import type { Expr, Of, Stmt } from "../../kernel/kernel.ts";
 import { mapStmts, substituteIn } from "../../kernel/map.ts";
@@ -28,8 +29,8 @@ import { inDtype, sumDtype } from "../../lower/value.ts";
 import { changes, mentions } from "../accumulator-moves.ts";
 import { withoutUnused } from "../keep.ts";
 import { count, freshLoop, refuse, variableOf } from "../loop-moves.ts";
-import { below, once, onlyIf } from "./gpu.ts";
-import { checkMemory, checkStart, loopIn, spread } from "./moves.ts";
+import { once } from "./gpu.ts";
+import { checkMemory, checkStart, loopIn, spread } from "./spread.ts";
 
 type Loop = Of<"loop">;
 
@@ -134,7 +135,7 @@ function tilesOf(body: readonly Stmt[], { extent }: Loop, size: number, all: boo
   const whole = modDim(extent, size * each) === 0;
   // Lanes that end together stay one access.
   const fours = modDim(extent, each) === 0;
-  const end = fours ? below(four, floorDiv(extent, each)) : below(at, extent);
+  const end = fours ? isBelow(four, floorDiv(extent, each)) : isBelow(at, extent);
   if (all && maxOfDim(extent) === Infinity) refuse("a line may be of any length");
   const [held, place] = all
     ? [mulDim(tile.extent, each), addDim(mulDim(tile.at, each), lane.at)]

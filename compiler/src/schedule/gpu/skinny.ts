@@ -20,12 +20,12 @@ import {
   maxOfDim,
   modDim,
   mulDim,
-  negDim,
   substitute,
 } from "@kiln-ml/ir";
 import { skinnyLines } from "../../fuse/contraction.ts";
 import type { ContractionOperand, Loop } from "../../fuse/group.ts";
 import { makeLoop } from "../../fuse/group.ts";
+import { isBelow, isFirst } from "../../kernel/conditions.ts";
 import { constant, load, ref } from "../../kernel/expr.ts";
 import type { Stmt } from "../../kernel/kernel.ts";
 import type { Rename } from "../../kernel/map.ts";
@@ -36,7 +36,6 @@ import { decode, nest, renamed, totalOf } from "../../lower/loops.ts";
 import type { Scheduled } from "../../lower/lower.ts";
 import { choose, sumDtype } from "../../lower/value.ts";
 import { vectorisedParams } from "../vector.ts";
-import { below } from "./gpu.ts";
 import { decoded, decodedQuads, range } from "./lines.ts";
 import { results, zeroed } from "./tile-store.ts";
 
@@ -200,8 +199,6 @@ function products(
   ] as Stmt[];
 }
 
-const isFirst = (d: Dim): Condition => ({ value: negDim(d), test: "nonnegative" });
-
 /** A workgroup takes one line; its invocations take fours of k, or single places, in turn. */
 function alongK(s: Skinny, count: number, fours = comeInFours(s.k)): Part {
   const { size } = s.cut;
@@ -212,7 +209,7 @@ function alongK(s: Skinny, count: number, fours = comeInFours(s.k)): Part {
   const step = makeLoop("step", ceilDiv(places, size));
   const place = addDim(mulDim(step.at, size), me.at);
   const at = fours ? decodedQuads(s.k, place, s.lane.at) : decoded(s.k, place);
-  const body = products(s, count, 0, at, line, [below(place, places)]);
+  const body = products(s, count, 0, at, line, [isBelow(place, places)]);
   if (fours && isDynamic(body)) return alongK(s, count, false);
   const names = range(count).map(sumOf);
   return {
@@ -265,7 +262,7 @@ function alongLines(s: Skinny, count: number, lines: Dim, fours = comeInFours(s.
   const step = makeLoop("step", ceilDiv(s.length, slices * together));
   const inner = range(together).flatMap((u) => {
     const place = addDim(mulDim(addDim(mulDim(step.at, together), u), slices), slice);
-    const inside = [below(unit, units), below(place, s.length)];
+    const inside = [isBelow(unit, units), isBelow(place, s.length)];
     return products(s, count, u, decoded(s.k, place), line, inside);
   });
   const join = short
@@ -281,7 +278,7 @@ function alongLines(s: Skinny, count: number, lines: Dim, fours = comeInFours(s.
   const finish = join.flatMap(({ keep, finish }): Stmt[] => {
     const then: Stmt = {
       kind: "if",
-      when: [isFirst(slice), below(unit, units)],
+      when: [isFirst(slice), isBelow(unit, units)],
       then: finish,
     };
     return keep ? [keep, { kind: "barrier" }, then, { kind: "barrier" }] : [then];

@@ -7,6 +7,7 @@
  */
 import { addDim, anyInteger, type Dim, maxOfDim, mulDim, subDim } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";
+import { isBelow } from "../../kernel/conditions.ts";
 import { call, constant, load, ref } from "../../kernel/expr.ts";
 import type { Expr, Stmt } from "../../kernel/kernel.ts";
 import { indexName } from "../../kernel/names.ts";
@@ -136,7 +137,7 @@ function exchange({ keys, places, start, size }: Line, pair: Expr, step: Dim): S
     { kind: "letDynamic", name: high, value: i32("add", index(i), gap) },
     {
       kind: "if",
-      when: [{ value: subDim(subDim(size, 1), j), test: "nonnegative" }],
+      when: [isBelow(j, size)],
       then: [
         { kind: "let", name: "later", value: later },
         pick("keyLow", kj, ki),

@@ -25,6 +25,7 @@ import {
   symbolsIn,
 } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../../fuse/group.ts";
+import { isBelow } from "../../kernel/conditions.ts";
 import { call, constant, ref } from "../../kernel/expr.ts";
 import type { Expr, Stmt } from "../../kernel/kernel.ts";
 import type { Rename } from "../../kernel/map.ts";
@@ -33,7 +34,6 @@ import { walkExpr } from "../../kernel/walk.ts";
 import { type LoweringContext, openBlock } from "../../lower/context.ts";
 import { nest, renamed } from "../../lower/loops.ts";
 import { choose } from "../../lower/value.ts";
-import { below } from "./gpu.ts";
 import type { KOrder } from "./k-order.ts";
 import { decoded, decodedQuads, type Lines, lineOf, quadOf } from "./lines.ts";
 import { hasNativeHalf } from "./workgroup-limits.ts";
@@ -236,7 +236,7 @@ interface Place {
 /** How many of `things` an invocation has, and which invocations have one where there are fewer. */
 const sharedOut = ({ me, invocations }: Tile, things: number) => ({
   count: Math.ceil(things / invocations),
-  some: things < invocations ? below(me, things) : undefined,
+  some: things < invocations ? isBelow(me, things) : undefined,
 });
 
 /** Fours, of which `run` neighbours are an invocation's. */

@@ -4,15 +4,22 @@
  * reductions that run beside it. An odd number of columns goes through an array in private memory:
  * stores straight from registers were 5 % slower at 1025.
  */
-import { addDim, type Condition, type Dim, type Dtype, mulDim, negDim } from "@kiln-ml/ir";
+import { addDim, type Condition, type Dim, type Dtype, mulDim } from "@kiln-ml/ir";
 import { makeLoop } from "../../fuse/group.ts";
+import { isFirst } from "../../kernel/conditions.ts";
 import { call, constant, load, ref } from "../../kernel/expr.ts";
 import type { Expr, Stmt } from "../../kernel/kernel.ts";
 import type { Rename } from "../../kernel/map.ts";
-import { type LoweringContext, membersOf, openBlock, storeMember } from "../../lower/context.ts";
+import {
+  isReduceOp,
+  type LoweringContext,
+  membersOf,
+  openBlock,
+  storeMember,
+  storeMembers,
+} from "../../lower/context.ts";
 import { decode, nest } from "../../lower/loops.ts";
 import { inDtype, sumDtype } from "../../lower/value.ts";
-import { storeReduction } from "../operand-reduction.ts";
 import {
   acrossOf,
   decoded,
@@ -180,9 +187,6 @@ function storesOneByOne(t: Tile, rows: Lines, columns: Lines, dtype: Dtype): Stm
   return nest([r], "serial", [when(insideLines(rows, row), across)]);
 }
 
-/** That a number is 0. */
-export const first = (d: Dim): Condition => ({ value: negDim(d), test: "nonnegative" });
-
 /** What a step adds to the sums of an operand's lines. */
 export const addReductions = (
   l: Lines,
@@ -217,14 +221,19 @@ export function finishReduction(
   { s, line, sum, name, when }: Finished,
 ): Stmt {
   const { dtype } = l.operand.operand;
-  const side = l.sums[s]!;
+  const { group, rename } = l.sums[s]!;
+  const part: LoweringContext = { ...context, group };
+  const block = openBlock(part);
+  const reduction = [...group.members.keys()].find(isReduceOp)!;
+  block.bind(reduction, inDtype(ref(name, dtype), reduction.dtype));
+  storeMembers(part, block, rename);
   return {
     kind: "if",
     when: [...when, insideLines(l, line)],
     then: [
       { kind: "let", name, value: inDtype(sum, dtype) },
       ...decode(l.loops, line),
-      ...storeReduction(context, side, ref(name, dtype)),
+      ...block.body,
     ],
   };
 }
@@ -236,7 +245,7 @@ const finishRows = (context: LoweringContext, rows: Lines, columns: Lines): Stmt
       const line = lineOf(rows, addDim(mulDim(rows.place, rows.own), i));
       const held = sideName(rows, s, i);
       const sum = ref(held, sumDtype(rows.operand.operand.dtype));
-      const when = [first(columns.tile), first(columns.place)];
+      const when = [isFirst(columns.tile), isFirst(columns.place)];
       return finishReduction(context, rows, { s, line, sum, name: `${held}Sum`, when });
     }),
   );
@@ -252,7 +261,7 @@ const finishColumns = (
       const quad = addDim(columns.place, Math.floor(i / 4) * acrossOf(columns));
       const line = addDim(mulDim(quadOf(columns, quad), 4), i % 4);
       const sum = load(arrayOf(s), sumDtype(columns.operand.operand.dtype), i);
-      const when = [first(rows.tile), first(rows.place)];
+      const when = [isFirst(rows.tile), isFirst(rows.place)];
       return finishReduction(context, columns, { s, line, sum, name: `${arrayOf(s)}_${i}`, when });
     }),
   );

@@ -10,6 +10,7 @@
  */
 import { addDim, floorDiv, modDim, mulDim, subDim } from "@kiln-ml/ir";
 import { type Loop, makeLoop } from "../../fuse/group.ts";
+import { isAtLeast0, isBelow } from "../../kernel/conditions.ts";
 import { load, ref } from "../../kernel/expr.ts";
 import type { Expr, Of, Stmt } from "../../kernel/kernel.ts";
 import type { LoweringContext } from "../../lower/context.ts";
@@ -18,7 +19,6 @@ import type { Scheduled } from "../../lower/lower.ts";
 import { fromIndex, sumDtype } from "../../lower/value.ts";
 import { vectorisedParams } from "../vector.ts";
 import { type Region, type Regions, tilesOf } from "./edge-tiles.ts";
-import { below } from "./gpu.ts";
 import { kOrderOf } from "./k-order.ts";
 import { joinKSlices, type KSlices, kSlicesOf, ofFirst } from "./k-slices.ts";
 import { acrossOf, type Lines, linesOf, range, sumName, type Which } from "./lines.ts";
@@ -166,7 +166,7 @@ function mixed(shared: Shared, { regions: parts }: Regions): Tiles {
     const own = makeLoop("tile", counts[i]!);
     return {
       kind: "if",
-      when: [{ value: spot, test: "nonnegative" }, below(spot, counts[i]!)],
+      when: [isAtLeast0(spot), isBelow(spot, counts[i]!)],
       then: [
         // Not an index that stands for the other, of which it is not known that it is 0 or more.
         { kind: "letDynamic", name: own.name, value: fromIndex(spot, "i32") },

@@ -18,7 +18,7 @@ import type { LoweringContext } from "../../lower/context.ts";
 import { totalOf } from "../../lower/loops.ts";
 import { loopsAlong, naiveContraction } from "../../lower/naive.ts";
 import { type Moved, naive, type Step } from "../recipe.ts";
-import { apply, attempt } from "./recipe.ts";
+import { apply, where } from "./recipe.ts";
 import { serialRows } from "./rows.ts";
 
 /** Columns of b staged at once: 64 columns of 1,024 elements are 256 KB, the usual L2. */
@@ -29,11 +29,7 @@ const columnBlock = 64;
  */
 const wholeLimit = 1 << 22;
 
-/**
- * The register tile: 4×2, or less where an extent is smaller. Engines load all a step needs before
- * they add any of it, so that 4×2 sums with what is loaded for them just fit in 16 registers; more
- * sums are kept in memory and take longer.
- */
+/** The register tile, smaller where an extent is. */
 const tileOf = (m: Dim, n: Dim): { rows: number; columns: number } => ({
   rows: Math.min(4, Math.max(1, maxOfDim(m))),
   columns: Math.min(2, Math.max(1, maxOfDim(n))),
@@ -74,13 +70,21 @@ export function serialContraction(context: LoweringContext): Moved {
       : panel("a", "packedA", "jj", ...names(depth), "r"),
     panel("b", "packedB", "i", "jj", ...names(depth), "s"),
   ];
+  // An operand in the buffer that the product writes, as the states of an unrolled recurrence are,
+  // is read where it is; register tiles read panels.
+  let [staged, inPanels] = [blocks, true];
+  for (const step of panels) {
+    const next = where(staged, step);
+    inPanels &&= next !== staged;
+    staged = next;
+  }
   const tiles = apply(
-    panels.reduce(where, blocks),
+    staged,
     ["flatten", "k", ...names(depth)],
     ...depth.map((l): Step => ["inline", l.name]),
     ...(rowsInside(rows, columns, product.body) ? [["reorder", "s", "r"] as const] : []),
   );
-  const { body, recipe } = apply(where(tiles, ["registers", "r", "s"]), [
+  const { body, recipe } = apply(tiles, ...(inPanels ? [["registers", "r", "s"] as const] : []), [
     "mark",
     "r",
     "s",
@@ -90,15 +94,6 @@ export function serialContraction(context: LoweringContext): Moved {
     serialRows({ ...context, group }),
   );
   return { body: [...sums.flatMap((s) => s.body), ...panelsInScratch(context, body)], recipe };
-}
-
-/**
- * Takes a step where it can be taken. An operand that lies in the buffer which the product writes,
- * as the states of an unrolled recurrence do, is read where it is.
- */
-function where(from: Moved, step: Step): Moved {
-  const made = attempt(from, step);
-  return "why" in made ? from : made;
 }
 
 /** Panels as memory of the plan, which an artifact has once for all kernels and runs. */

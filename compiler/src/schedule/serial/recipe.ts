@@ -1,5 +1,5 @@
 /** Recipes of js: the shared moves, and those that stage operands and make register tiles. */
-import { applying, attempting, type Move, sharedMoves } from "../recipe.ts";
+import { applying, type Move, sharedMoves, wherePossible } from "../recipe.ts";
 import { registers } from "../registers.ts";
 import { stage } from "../stage.ts";
 
@@ -8,4 +8,4 @@ export const serialMoves = { stage, registers } as const satisfies Record<string
 const moves = { ...sharedMoves, ...serialMoves };
 
 export const apply = applying(moves);
-export const attempt = attempting(moves);
+export const where = wherePossible(moves);

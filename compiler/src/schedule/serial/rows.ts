@@ -17,11 +17,8 @@ import { naiveRows } from "../../lower/naive.ts";
 import { phasesOf, rootReduces } from "../../lower/rows.ts";
 import { doubled } from "../../lower/value.ts";
 import { inColumns, keptIn, readsByColumn } from "../columns.ts";
-import { type Extent, loopsOf } from "../loop-moves.ts";
+import { type Extent, loopsOf, mostWritten } from "../loop-moves.ts";
 import { apply, type Moved, naive, type Step } from "../recipe.ts";
-
-/** Inner loops of at most this many iterations are written out. */
-const unrollLimit = 9;
 
 /** Elements an iteration of a large map with fewer ops than this has. */
 const [repeated, cheapOps] = [4, 12];
@@ -77,4 +74,4 @@ function pays(outer: readonly Extent[], last: Of<"loop">): boolean {
 }
 
 const isSmall = (loops: readonly Extent[]): boolean =>
-  loops.reduce((n, l) => n * maxOfDim(l.extent), 1) <= unrollLimit;
+  loops.reduce((n, l) => n * maxOfDim(l.extent), 1) <= mostWritten;

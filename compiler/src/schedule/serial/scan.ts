@@ -11,12 +11,9 @@ import type { LoweringContext } from "../../lower/context.ts";
 import { naiveScan } from "../../lower/naive.ts";
 import { doubled } from "../../lower/value.ts";
 import { inColumns, keptIn, scansByColumn } from "../columns.ts";
-import { loopsOf } from "../loop-moves.ts";
+import { loopsOf, mostWritten } from "../loop-moves.ts";
 import { apply, type Moved, naive } from "../recipe.ts";
 import { columnWidth } from "./rows.ts";
-
-/** Loops of at most this many iterations are written out. */
-const unrollLimit = 9;
 
 export function serialScan(context: LoweringContext): Moved {
   const [axis] = context.group.inner;
@@ -27,6 +24,6 @@ export function serialScan(context: LoweringContext): Moved {
   const kept = columns
     ? apply(merged, ...keptIn(columns.body, (a) => (a.widened ? doubled(a.dtype) : a.dtype)))
     : merged;
-  if (maxOfDim(axis!.extent) <= unrollLimit) return apply(kept, ["mark", axis!.name, "unrolled"]);
+  if (maxOfDim(axis!.extent) <= mostWritten) return apply(kept, ["mark", axis!.name, "unrolled"]);
   return columns ? apply(kept, ...inColumns(columns, columnWidth, "serial")) : kept;
 }

@@ -22,8 +22,8 @@ import { collapse, totalOf } from "../../lower/loops.ts";
 import { dotPhases } from "./dot.ts";
 import { type Lines, linesOf } from "./lines.ts";
 import { type Operand, operandsOf } from "./operand.ts";
-import { reductionPhases } from "./operand-reductions.ts";
 import { packedPhases } from "./packed.ts";
+import { simdRows } from "./rows.ts";
 import { splitPhases } from "./split.ts";
 import { results } from "./tile.ts";
 import { windowPhases } from "./window.ts";
@@ -39,7 +39,8 @@ export function simdContraction(context: LoweringContext): Stmt[] {
       splitPhases(context, operands, sides) ??
       packedPhases(context, operands, sides)),
   ];
-  return [...reductionPhases(context, operands), ...own]
+  const sums = context.group.operandReductions.map(({ group }) => simdRows({ ...context, group }));
+  return [...sums.map((s) => s.body), ...own]
     .filter((phase) => phase.length > 0)
     .flatMap((phase, i) => (i === 0 ? phase : [{ kind: "barrier" }, ...phase]));
 }

@@ -62,7 +62,7 @@ export function dotPhases(
     overWorkItems(context, sides, block, (unit) => ({
       arrays: sumArrays(context, block, depth),
       body: [
-        ...clearSums(context, block, depth),
+        ...clearSums(context, block, { name: "sums", base: 0, ...addedOf(depth) }),
         ...columnsOf(context, sides, depth, tile, block, unit),
         ...finish(context, sides, block, unit),
       ],

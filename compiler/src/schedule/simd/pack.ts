@@ -10,10 +10,8 @@
  */
 import {
   addDim,
-  type Condition,
   type Dim,
   floorDiv,
-  isNonNegative,
   isStatic,
   maxOfDim,
   minDim,
@@ -21,11 +19,14 @@ import {
   mulDim,
   subDim,
 } from "@kiln-ml/ir";
+import { simplifyConditions } from "../../access.ts";
 import { makeLoop } from "../../fuse/group.ts";
+import { either, isAtLeast0, isBelow, onlyIf } from "../../kernel/conditions.ts";
 import type { LoopKind, Stmt } from "../../kernel/kernel.ts";
 import type { Rename } from "../../kernel/map.ts";
 import { type LoweringContext, openBlock } from "../../lower/context.ts";
 import { nest } from "../../lower/loops.ts";
+import { mostWritten } from "../loop-moves.ts";
 import { isAffine, stepsBy } from "./affine.ts";
 import type { Lines, Run } from "./lines.ts";
 
@@ -110,17 +111,9 @@ export function packPanels(
   const last = byLine(panelAt(whole), { start: 0, count: width, whole: false });
   // Beyond the last whole panel there is one more only where lines are left over, and it is packed
   // by the unit it falls to.
-  const here = subDim(addDim(first, count - 1), whole);
-  const left = subDim(modDim(lines.total, width), 1);
-  return [...all, ...onlyIf([here, left], last)];
-}
-
-/** The statements where no value is negative. */
-function onlyIf(values: readonly Dim[], then: readonly Stmt[]): Stmt[] {
-  if (values.some((value) => isNonNegative(subDim(-1, value)))) return [];
-  const open = values.filter((value) => !isNonNegative(value));
-  const when = open.map((value): Condition => ({ value, test: "nonnegative" }));
-  return when.length === 0 ? [...then] : [{ kind: "if", when, then }];
+  const here = isAtLeast0(subDim(addDim(first, count - 1), whole));
+  const when = simplifyConditions([here, isBelow(0, modDim(lines.total, width))]);
+  return [...all, ...(when ? onlyIf(when, last) : [])];
 }
 
 /** `whole` for a panel all of whose lines exist, `partial` for another. */
@@ -134,19 +127,6 @@ export function ifWhole(
   return either(subDim(lines.total, addDim(panel.first, panel.width)), whole, partial);
 }
 
-/** `then` where the value is not negative, else `otherwise`. */
-export function either(value: Dim, then: readonly Stmt[], otherwise: readonly Stmt[]): Stmt[] {
-  const negative = subDim(-1, value);
-  if (isNonNegative(value)) return [...then];
-  if (isNonNegative(negative)) return [...otherwise];
-  const holds: Condition = { value, test: "nonnegative" };
-  const fails: Condition = { value: negative, test: "nonnegative" };
-  return [
-    { kind: "if", when: [holds], then },
-    { kind: "if", when: [fails], then: otherwise },
-  ];
-}
-
 /** The statements that store the element at a line's renaming and a place in the panel. */
 function storeAt({ context, lines, panel, run }: Packing, at: Rename, within: Dim): Stmt[] {
   const block = openBlock(context);
@@ -154,12 +134,6 @@ function storeAt({ context, lines, panel, run }: Packing, at: Rename, within: Di
   const index = addDim(addDim(panel.base, mulDim(run.flat, panel.width)), within);
   return [...block.body, { kind: "store", to: panel.name, index, value }];
 }
-
-/**
- * Inner loops of at most this many iterations together are written out: the taps of most
- * convolutions.
- */
-const mostWritten = 9;
 
 /**
  * The loops of a run around a body, short inner ones written out; a last one that is longer runs as

@@ -19,7 +19,7 @@ import {
   offsetOf,
   substitute,
 } from "@kiln-ml/ir";
-import { makeLoop } from "../../fuse/group.ts";
+import { type Loop, makeLoop } from "../../fuse/group.ts";
 import { load } from "../../kernel/expr.ts";
 import type { Expr, Stmt } from "../../kernel/kernel.ts";
 import { type LoweringContext, openBlock } from "../../lower/context.ts";
@@ -27,7 +27,7 @@ import { decode, nest, totalOf } from "../../lower/loops.ts";
 import type { Values } from "../../lower/value.ts";
 import { isAffine, stepsBy } from "./affine.ts";
 import type { Sides } from "./contraction.ts";
-import { type Depth, depthOf, type Lines, overBlocks, type Run } from "./lines.ts";
+import { type Depth, depthOf, type Lines, overBlocks, type Part, type Run } from "./lines.ts";
 import type { Operand } from "./operand.ts";
 import { ifWhole, lanes, type Panel, packPanel, packPanels } from "./pack.ts";
 import { type Tile, type TileAccess, tileSums, widthOf } from "./tile.ts";
@@ -41,6 +41,7 @@ import {
   finish,
   inBlock,
   overWorkItems,
+  type Sums,
   sumArrays,
   type WorkItem,
 } from "./work-items.ts";
@@ -57,7 +58,8 @@ const groupOfPanels = 8;
 /** Rows that lie in a unit's private memory have at most this many elements. */
 const privateRows = 1 << 16;
 
-interface Plan {
+/** A product, and the tiles and blocks in which it is computed. */
+export interface Plan {
   readonly context: LoweringContext;
   readonly sides: Sides;
   readonly depth: Depth;
@@ -88,9 +90,12 @@ export function packedPhases(
       arrayOf(context, "packedColumns", widthOf(tile) * depth.most),
       ...(alone ? [arrayOf(context, rowsAt.name, elements)] : []),
     ];
-    const first = alone ? nest([rowsAt.panel], "serial", packRows(plan, rowsAt)) : [];
-    const sums = [...clearSums(context, block, depth), ...tiles(plan, unit, rowsAt)];
-    return { arrays, body: [...first, ...sums, ...finish(context, sides, block, unit)] };
+    const panel = panelsOf(plan);
+    const rowsFirst = packRows(plan, rowsAt, panel.at, depth.whole);
+    const first = alone ? nest([panel], "serial", rowsFirst) : [];
+    const sums: Sums = { name: "sums", base: 0, ...addedOf(depth) };
+    const body = [...clearSums(context, block, sums), ...tiles(plan, unit, rowsAt, sums)];
+    return { arrays, body: [...first, ...body, ...finish(context, sides, block, unit)] };
   });
   return [packing, units];
 }
@@ -109,19 +114,17 @@ export function tileOf(m: Dim, n: Dim): Tile {
   return { rows: Math.min(4, rows), vectors: Math.min(wanted, Math.ceil(columns / lanes)) };
 }
 
-/** Where packed rows lie. */
-interface PackedRows {
+/** Where packed rows lie: a panel of them over all of depth, or over a block of it. */
+export interface PackedRows {
   readonly name: string;
-  /** A loop over the panels, and the place of a panel. */
-  readonly panel: ReturnType<typeof makeLoop>;
-  base(panel: Dim): Dim;
+  base(panel: Dim, from: Dim): Dim;
 }
 
 function packedRows({ context, sides, depth, tile }: Plan, alone: boolean): PackedRows {
   const panels = ceilDiv(sides.rows.total, tile.rows);
-  const panel = makeLoop("panel", panels);
   const size = mulDim(depth.total, tile.rows);
-  if (alone) return { name: "packedRows", panel, base: (p) => mulDim(p, size) };
+  const place = (panel: Dim, from: Dim) => addDim(mulDim(panel, size), mulDim(from, tile.rows));
+  if (alone) return { name: "packedRows", base: place };
   const { batch } = context.group.contraction!;
   const total = mulDim(mulDim(totalOf(batch), panels), size);
   const flat = offsetOf(
@@ -129,32 +132,36 @@ function packedRows({ context, sides, depth, tile }: Plan, alone: boolean): Pack
     batch.map((l) => l.at),
   );
   const name = context.buffers.scratch("packedRows", dtypeOf(context), total);
-  return { name, panel, base: (p) => mulDim(addDim(mulDim(flat, panels), p), size) };
+  return { name, base: (p, from) => place(addDim(mulDim(flat, panels), p), from) };
 }
 
-function packRows(
-  { context, sides, depth, tile }: Plan,
-  { name, panel, base }: PackedRows,
-): Stmt[] {
-  const to = { name, width: tile.rows, first: mulDim(panel.at, tile.rows), base: base(panel.at) };
-  return packPanel(context, sides.rows, to, depth.whole);
-}
+/** Packs one panel of rows over a run of depth. */
+const packRows = (plan: Plan, rows: PackedRows, panel: Dim, run: Run): Stmt[] => {
+  const { rows: width } = plan.tile;
+  const to = { name: rows.name, width, first: mulDim(panel, width), base: rows.base(panel, 0) };
+  return packPanel(plan.context, plan.sides.rows, to, run);
+};
 
 function packingPhase(plan: Plan, to: PackedRows): Stmt[] {
   const { context, sides, depth, tile } = plan;
   const group = makeLoop("group", ceilDiv(sides.rows.total, tile.rows * groupOfPanels));
   const first = mulDim(group.at, groupOfPanels);
-  const panels = { name: to.name, width: tile.rows, first, count: groupOfPanels, base: to.base };
+  const base = (panel: Dim) => to.base(panel, 0);
+  const panels = { name: to.name, width: tile.rows, first, count: groupOfPanels, base };
   const together = packPanels(context, sides.rows, panels, depth.whole);
-  const inner = together ? group : to.panel;
+  const panel = panelsOf(plan);
+  const inner = together ? group : panel;
   const loops = [...context.group.contraction!.batch.filter((l) => l.extent !== 1), inner];
   const unit = makeLoop("unit", totalOf(loops));
-  const body = together ?? packRows(plan, to);
+  const body = together ?? packRows(plan, to, panel.at, depth.whole);
   return [
     { kind: "comment", text: "pack by rows" },
     ...nest([unit], "parallel", [...decode(loops, unit.at), ...body]),
   ];
 }
+
+const panelsOf = ({ sides, tile }: Plan): Loop =>
+  makeLoop("panel", ceilDiv(sides.rows.total, tile.rows));
 
 /**
  * The element of a panel of columns where it lies, if neighbours lie side by side and depth is one
@@ -184,8 +191,15 @@ function inPlace(
 
 /**
  * The sums of a unit: for each block of depth and panel of columns, pack it and run down the rows.
+ * Of a part of depth, rows are packed block by block too.
  */
-function tiles(plan: Plan, unit: WorkItem, rows: PackedRows): Stmt[] {
+export function tiles(
+  plan: Plan,
+  unit: Omit<WorkItem, "only">,
+  rows: PackedRows,
+  sums: Sums,
+  part?: Part,
+): Stmt[] {
   const { context, sides, depth, tile, block } = plan;
   const dtype = dtypeOf(context);
   const width = widthOf(tile);
@@ -193,25 +207,26 @@ function tiles(plan: Plan, unit: WorkItem, rows: PackedRows): Stmt[] {
   const cp = makeLoop("q", ceilDiv(unit.breadth, width));
   const first = addDim(unit.column, mulDim(cp.at, width));
   const panel: Panel = { name: "packedColumns", width, first, base: 0 };
-  return overBlocks(depth, ({ run, length, from }) => {
-    const rowPanel = addDim(ceilDiv(unit.row, tile.rows), rp.at);
-    const rowBase = addDim(rows.base(rowPanel), mulDim(from, tile.rows));
+  const sumOf = inBlock(mulDim(rp.at, tile.rows), mulDim(cp.at, width), block);
+  const body = ({ run, length, from }: ReturnType<Depth["block"]>): Stmt[] => {
+    const rowBase = rows.base(addDim(ceilDiv(unit.row, tile.rows), rp.at), from);
     const access: TileAccess = {
       row: (step, r) => load(rows.name, dtype, addDim(addDim(rowBase, mulDim(step, tile.rows)), r)),
       column: (step, s) => load(panel.name, dtype, addDim(mulDim(step, width), s)),
-      sums: "sums",
-      base: inBlock(mulDim(rp.at, tile.rows), mulDim(cp.at, width), block),
+      sums: sums.name,
+      base: addDim(sums.base, sumOf),
       pitch: block.columns,
-      ...addedOf(depth),
+      ...(sums.add ? { add: sums.add } : {}),
     };
-    const packed = [
-      ...packPanel(context, sides.columns, panel, run),
-      ...nest([rp], "serial", tileSums(tile, dtype, length, access)),
-    ];
-    const column =
-      maxOfDim(sides.rows.total) <= tile.rows && inPlace(context, sides.columns, first, run);
-    if (!column) return nest([cp], "serial", packed);
-    const direct = nest([rp], "serial", tileSums(tile, dtype, length, { ...access, column }));
-    return nest([cp], "serial", ifWhole(sides.columns, panel, direct, packed));
-  });
+    const tilesOf = (a: TileAccess) => nest([rp], "serial", tileSums(tile, dtype, length, a));
+    const rowsOfBlock = part ? nest([rp], "serial", packRows(plan, rows, rp.at, run)) : [];
+    const packed = [...packPanel(context, sides.columns, panel, run), ...tilesOf(access)];
+    const few = !part && maxOfDim(sides.rows.total) <= tile.rows;
+    const column = few && inPlace(context, sides.columns, first, run);
+    const all = column
+      ? ifWhole(sides.columns, panel, tilesOf({ ...access, column }), packed)
+      : packed;
+    return [...rowsOfBlock, ...nest([cp], "serial", all)];
+  };
+  return overBlocks(depth, body, part);
 }

@@ -18,37 +18,25 @@ import {
   minOfDim,
   mulDim,
 } from "@kiln-ml/ir";
-import { makeLoop } from "../../fuse/group.ts";
+import { type Loop, makeLoop } from "../../fuse/group.ts";
 import { constant, load, ref } from "../../kernel/expr.ts";
 import type { Stmt } from "../../kernel/kernel.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import { nest } from "../../lower/loops.ts";
-import { byBlocks, mayBeMany } from "../compensate.ts";
+import { mayBeMany } from "../compensate.ts";
 import { isAffine } from "./affine.ts";
 import type { Sides } from "./contraction.ts";
-import { type Depth, depthOf, outermost, overBlocks, type Part } from "./lines.ts";
+import { type Depth, depthOf, outermost, type Part } from "./lines.ts";
 import type { Operand } from "./operand.ts";
-import { packPanel } from "./pack.ts";
-import { blockDepth, tileOf } from "./packed.ts";
-import { type Added, results, type Tile, tileSums, widthOf } from "./tile.ts";
-import { around, arrayOf, type Block, dtypeOf, inBlock } from "./work-items.ts";
+import { blockDepth, type Plan, tileOf, tiles } from "./packed.ts";
+import { results, widthOf } from "./tile.ts";
+import { around, arrayOf, clearSums, dtypeOf, inBlock, type Sums } from "./work-items.ts";
 
 const mostParts = 16;
 /** The sums of a part fit the second cache. */
 const mostSums = 1 << 17;
 /** The depth that a part has at least. */
 const leastDepth = 512;
-
-interface Plan {
-  readonly context: LoweringContext;
-  readonly sides: Sides;
-  readonly depth: Depth;
-  readonly tile: Tile;
-  /** The whole result, rounded up to tiles. */
-  readonly block: Block;
-  readonly sums: string;
-  readonly add: Added;
-}
 
 export function splitPhases(
   context: LoweringContext,
@@ -63,98 +51,54 @@ export function splitPhases(
   const depth = depthOf(context, [operands.a, operands.b], blockDepth);
   if (block.rows * block.columns > mostSums || minOfDim(depth.total) < (leastDepth * mostParts) / 2)
     return undefined;
+  const plan: Plan = { context, sides, depth, tile, block };
+  const { parts, range } = partsOf(depth);
+  const dtype = dtypeOf(context);
+  const size = block.rows * block.columns;
+  const scratch = (name: string): string =>
+    context.buffers.scratch(name, dtype, mulDim(parts, size));
+  const name = scratch("sums");
+  const blocksOfPart = { depth: ceilDiv(depth.total, parts), most: depth.most };
+  const rest = mayBeMany(dtype, blocksOfPart) ? scratch("sumsLeft") : "";
+  const part = makeLoop("part", parts);
+  const sums: Sums = { name, base: mulDim(part.at, size), add: { ...blocksOfPart, rest } };
+  const base = (panel: Dim): Dim => mulDim(panel, depth.most * tile.rows);
+  const whole = { row: 0, column: 0, height: block.rows, breadth: block.columns };
+  const body = [
+    arrayOf(context, "packedRows", base(block.rows / tile.rows)),
+    arrayOf(context, "packedColumns", widthOf(tile) * depth.most),
+    ...clearSums(context, block, sums),
+    ...tiles(plan, whole, { name: "packedRows", base }, sums, range(part.at)),
+  ];
+  return [nest([part], "parallel", body), joined(plan, sums, part)];
+}
+
+/** How many parts depth is split in, and the blocks of one. */
+function partsOf(depth: Depth): { parts: Dim; range(part: Dim): Part } {
   const { extent, step } = outermost(depth);
   const blocks = ceilDiv(extent, step);
   const most = Math.min(mostParts, Math.max(1, maxOfDim(blocks)));
   const size = mulDim(ceilDiv(blocks, most), step);
-  const parts = isStatic(size) ? ceilDiv(extent, size) : most;
-  const sums = context.buffers.scratch(
-    "sums",
-    dtypeOf(context),
-    mulDim(parts, block.rows * block.columns),
-  );
-  const blocksOfPart = { depth: ceilDiv(depth.total, parts), most: depth.most };
-  const rest = mayBeMany(dtypeOf(context), blocksOfPart)
-    ? context.buffers.scratch(
-        "sumsLeft",
-        dtypeOf(context),
-        mulDim(parts, block.rows * block.columns),
-      )
-    : "";
-  const plan: Plan = { context, sides, depth, tile, block, sums, add: { ...blocksOfPart, rest } };
-  const part = makeLoop("part", parts);
-  const range = (p: Dim): Part => ({
-    start: mulDim(p, size),
-    end: minDim(extent, mulDim(addDim(p, 1), size)),
-  });
-  const body = [...partArrays(plan), ...partSums(plan, part.at, range(part.at))];
-  return [nest([part], "parallel", body), joined(plan, parts)];
+  const startOf = (part: Dim): Dim => mulDim(part, size);
+  return {
+    parts: isStatic(size) ? ceilDiv(extent, size) : most,
+    range: (part) => ({ start: startOf(part), end: minDim(extent, startOf(addDim(part, 1))) }),
+  };
 }
 
 const roundUp = (n: number, to: number): number => Math.ceil(n / to) * to;
 
-const partArrays = ({ context, depth, tile, block }: Plan): Stmt[] => [
-  arrayOf(context, "packedRows", block.rows * depth.most),
-  arrayOf(context, "packedColumns", widthOf(tile) * depth.most),
-];
-
-/** Where the sums of a part begin. */
-const baseOf = ({ block }: Plan, part: Dim): Dim => mulDim(part, block.rows * block.columns);
-
-/** All sums of one part of depth. */
-function partSums(plan: Plan, at: Dim, part: Part): Stmt[] {
-  const { context, sides, depth, tile, block, sums, add } = plan;
-  const dtype = dtypeOf(context);
-  const width = widthOf(tile);
-  const [rp, cp] = [makeLoop("p", block.rows / tile.rows), makeLoop("q", block.columns / width)];
-  const rowBase = mulDim(rp.at, depth.most * tile.rows);
-  const base = baseOf(plan, at);
-  const clear = (array: string): Stmt[] => {
-    const zero = makeLoop("z", block.rows * block.columns);
-    return nest([zero], "simd", [
-      { kind: "store", to: array, index: addDim(base, zero.at), value: constant(dtype, 0) },
-    ]);
-  };
-  const blocks = overBlocks(
-    depth,
-    ({ run, length }) => {
-      const rows = { name: "packedRows", width: tile.rows, base: rowBase };
-      const columns = { name: "packedColumns", width, base: 0 };
-      const tiles = tileSums(tile, dtype, length, {
-        row: (k, r) => load(rows.name, dtype, addDim(addDim(rowBase, mulDim(k, tile.rows)), r)),
-        column: (k, s) => load(columns.name, dtype, addDim(mulDim(k, width), s)),
-        sums,
-        base: addDim(base, inBlock(mulDim(rp.at, tile.rows), mulDim(cp.at, width), block)),
-        pitch: block.columns,
-        add,
-      });
-      const first = { row: mulDim(rp.at, tile.rows), column: mulDim(cp.at, width) };
-      return [
-        ...nest([rp], "serial", packPanel(context, sides.rows, { ...rows, first: first.row }, run)),
-        ...nest([cp], "serial", [
-          ...packPanel(context, sides.columns, { ...columns, first: first.column }, run),
-          ...nest([rp], "serial", tiles),
-        ]),
-      ];
-    },
-    part,
-  );
-  return [...clear(sums), ...byBlocks(dtype, add, clear(add.rest), []), ...blocks];
-}
-
 /** The sums of all parts added up, and the group's results. */
-function joined(plan: Plan, parts: Dim): Stmt[] {
-  const { context, sides, block, sums } = plan;
+function joined({ context, sides, block }: Plan, sums: Sums, part: Loop): Stmt[] {
   const dtype = dtypeOf(context);
   const row = makeLoop("row", sides.rows.total);
   const s = makeLoop("s", sides.columns.total);
-  const part = makeLoop("part", parts);
-  const index = addDim(baseOf(plan, part.at), inBlock(row.at, s.at, block));
+  const index = addDim(sums.base, inBlock(row.at, s.at, block));
   const rename = new Map([...sides.rows.at(row.at), ...sides.columns.at(s.at)]);
   const body: Stmt[] = [
     { kind: "acc", name: "sum", dtype, init: constant(dtype, 0), widened: false },
     ...nest([part], "serial", [
-      { kind: "accumulate", name: "sum", reducer: "sum", value: load(sums, dtype, index) },
+      { kind: "accumulate", name: "sum", reducer: "sum", value: load(sums.name, dtype, index) },
     ]),
     ...results(context, rename, ref("sum", dtype)),
   ];

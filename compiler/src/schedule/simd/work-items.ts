@@ -25,7 +25,7 @@ import type { Stmt } from "../../kernel/kernel.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import { decode, nest, totalOf } from "../../lower/loops.ts";
 import { sumDtype } from "../../lower/value.ts";
-import { type Blocks, byBlocks, mayBeMany } from "../compensate.ts";
+import { byBlocks, mayBeMany } from "../compensate.ts";
 import { isAffine } from "./affine.ts";
 import type { Sides } from "./contraction.ts";
 import type { Depth } from "./lines.ts";
@@ -132,33 +132,35 @@ export function overWorkItems(
 const within = (most: number, total: Dim, first: Dim): Dim =>
   isStatic(total) && total % most === 0 ? most : minDim(most, subDim(total, first));
 
-/**
- * The arrays of a unit's sums: of what is left over of them too, if many blocks of depth may add to
- * one.
- */
-export const sumArrays = (context: LoweringContext, block: Block, depth: Depth): Stmt[] =>
-  ["sums", ...(mayBeMany(dtypeOf(context), blocksOf(depth)) ? [restOfSums] : [])].map((name) =>
-    arrayOf(context, name, block.rows * block.columns),
-  );
+/** Where the sums of a block lie, and how blocks of depth are added to them, if there are several. */
+export interface Sums {
+  readonly name: string;
+  readonly base: Dim;
+  readonly add?: Added;
+}
 
-/** How many blocks of depth add to a sum, if not one. */
+/** How many blocks of depth add to a sum, if not one; what is left over of them lies in `rest`. */
 export const addedOf = (depth: Depth): { readonly add?: Added } =>
-  depth.single ? {} : { add: { ...blocksOf(depth), rest: restOfSums } };
+  depth.single ? {} : { add: { depth: depth.total, most: depth.most, rest: "sumsLeft" } };
 
-const restOfSums = "sumsLeft";
-const blocksOf = (depth: Depth): Blocks => ({ depth: depth.total, most: depth.most });
+/** The arrays of a unit's sums: of what is left over of them too, if many blocks may add to one. */
+export function sumArrays(context: LoweringContext, block: Block, depth: Depth): Stmt[] {
+  const { add } = addedOf(depth);
+  const rest = add && mayBeMany(dtypeOf(context), add) ? [add.rest] : [];
+  return ["sums", ...rest].map((name) => arrayOf(context, name, block.rows * block.columns));
+}
 
-/** Sets a unit's sums to 0, if blocks of depth are added to them. */
-export function clearSums(context: LoweringContext, block: Block, depth: Depth): Stmt[] {
-  if (depth.single) return [];
-  const [dtype, blocks] = [dtypeOf(context), blocksOf(depth)];
-  const clear = (name: string): Stmt[] => {
+/** Sets the sums of a block to 0, if blocks of depth are added to them. */
+export function clearSums(context: LoweringContext, block: Block, { name, base, add }: Sums) {
+  if (!add) return [];
+  const dtype = dtypeOf(context);
+  const clear = (array: string): Stmt[] => {
     const zero = makeLoop("z", block.rows * block.columns);
     return nest([zero], "simd", [
-      { kind: "store", to: name, index: zero.at, value: constant(dtype, 0) },
+      { kind: "store", to: array, index: addDim(base, zero.at), value: constant(dtype, 0) },
     ]);
   };
-  return [...clear("sums"), ...byBlocks(dtype, blocks, clear(restOfSums), [])];
+  return [...clear(name), ...byBlocks(dtype, add, clear(add.rest), [])];
 }
 
 /** The place of a sum in the block. */

@@ -50,7 +50,7 @@ test("nothing but devices, the command line, files, loaders and data sets touche
   const allowed = [
     /^runtime\/src\/devices\//,
     /^packages\/kiln\/src\/cli/,
-    /^packages\/kiln\/src\/(node|model-worker-node|cache\/(disk|store)|devices\/session|open\/(open-model|source)|tune\/table-file)\.ts$/,
+    /^packages\/kiln\/src\/(node|model-worker-node|cache\/(disk|store)|devices\/session|open\/(open-here|source)|tune\/table-file)\.ts$/,
     /^packages\/artifact\/src\/(files|open-file|replace-file|load-from-url)\.ts$/,
     /^packages\/formats\/src\/(source|node)\.ts$/,
     /^packages\/inspector\/src\/node\.ts$/,

@@ -276,6 +276,7 @@ test("bench times a model and its kernels", () => {
   assert.is(err, "");
   assert.is(code, 0);
   assert.match(out, /^Net: [\d.]+ ms a run \(median of 3/);
+  assert.match(out, /; compiled in [\d.]+ ms, first run [\d.]+ ms\n/);
   assert.match(out, /ms in kernels, by clock\n$/);
 });
 

@@ -1,4 +1,6 @@
 /** `kiln run`: scripts that work, throw, do not type-check, or are not there. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { Project } from "./kiln.ts";
@@ -31,6 +33,28 @@ test("--profile prints the kernels, --no-fusion makes more of them", () => {
   assert.is(rowsOf(fused).length, 1, fused);
   assert.is(rowsOf(apart).length, 2, apart);
   assert.match(fused, "ms in kernels, by clock");
+});
+
+test("--trace writes stages and kernels as slices that lie one after another", () => {
+  const { code, err } = project.kiln("run", "--target", "js", "--trace", "t.json", "good.ts");
+  assert.is(code, 0);
+  assert.match(err, /^wrote t\.json: \d+ slices\n$/);
+  const { traceEvents } = JSON.parse(readFileSync(join(project.folder, "t.json"), "utf8")) as {
+    traceEvents: { name: string; cat?: string; ph: string; ts: number; dur: number }[];
+  };
+  const of = (cat: string) => traceEvents.filter((e) => e.cat === cat);
+  assert.ok(of("compile").some((e) => e.name === "fuse"));
+  assert.equal(
+    of("run").map((e) => e.name),
+    ["f"],
+  );
+  assert.is(of("kernel").length, 1);
+  for (const { ph, ts, dur } of traceEvents.filter((e) => e.cat)) {
+    assert.is(ph, "X");
+    assert.ok(ts >= 0 && dur >= 0);
+  }
+  const [run, kernel] = [of("run")[0]!, of("kernel")[0]!];
+  assert.ok(kernel.ts >= run.ts && kernel.ts + kernel.dur <= run.ts + run.dur + 1e-3);
 });
 
 test("--why-recompiled says what made each program after the first another", () => {

@@ -4,6 +4,8 @@ import { readFileSync } from "node:fs";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { main } from "../../packages/kiln/src/cli/main.ts";
+import { say, status } from "../../packages/kiln/src/cli/terminal.ts";
+import { serveDefaults } from "../../packages/serve/src/server.ts";
 import { heard, type Spoken } from "./heard.ts";
 
 /** The command in this process, with what it prints. */
@@ -104,6 +106,44 @@ test("completion is a script of the tables, which the shell understands", async 
   );
 });
 
+test("help of serve tells the defaults of the library", async () => {
+  const { out } = await kiln("serve", "--help");
+  const { port, host, queue, batch, maxBodyBytes } = serveDefaults;
+  for (const [name, value] of Object.entries({
+    port,
+    host,
+    queue,
+    batch,
+    "max-body": maxBodyBytes,
+  }))
+    assert.match(out, new RegExp(`--${name} .*\\(${value}\\)|--${name} .*${value}`));
+});
+
+test("progress is a line of a terminal, which what is said takes the place of", async () => {
+  const { isTTY } = process.stderr;
+  const { TERM } = process.env;
+  const all: string[] = [];
+  const writers = [process.stdout.write, process.stderr.write];
+  const listen = ((text: string) => all.push(text)) as unknown as typeof process.stdout.write;
+  try {
+    process.stdout.write = listen;
+    process.stderr.write = listen;
+    process.stderr.isTTY = true;
+    process.env.TERM = "xterm";
+    status("compiling f: fuse");
+    say("done\n");
+    say("more\n");
+    process.stderr.isTTY = false;
+    status("compiling g: fuse");
+  } finally {
+    [process.stdout.write, process.stderr.write] = writers as [typeof listen, typeof listen];
+    process.stderr.isTTY = isTTY;
+    if (TERM === undefined) delete process.env.TERM;
+    else process.env.TERM = TERM;
+  }
+  assert.equal(all, ["\r\x1b[2Kcompiling f: fuse", "\r\x1b[2K", "done\n", "more\n"]);
+});
+
 test("no file, one that is not there, and two", async () => {
   await refuses(["inspect"], "kiln inspect: needs a file\n  see kiln inspect --help");
   await refuses(["bench", "none.ts"], "kiln bench: none.ts does not exist");
@@ -132,6 +172,17 @@ test("an option with a bad value", async () => {
   await refuses(
     ["inspect", "--dims", "N", "package.json"],
     "kiln inspect: --dims must be like N=32,T=8, got N",
+  );
+});
+
+test("a dim that is no number, an extent that is no expression, and extents of a script", async () => {
+  await refuses(
+    ["compile", "--extents", "batch", "-o", "x.kiln", "package.json"],
+    "kiln compile: --extents must be like batch=1,height=32*h, got batch",
+  );
+  await refuses(
+    ["bench", "--extents", "batch=1", "packages/tools/start.mjs"],
+    "kiln bench: --extents is for ONNX files, and packages/tools/start.mjs is none\n  a script says the extents itself",
   );
 });
 

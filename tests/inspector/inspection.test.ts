@@ -15,7 +15,7 @@ const targets = ["js", "wasm", "webgpu"] as const;
 
 async function inspected(program: Program, target: (typeof targets)[number]): Promise<Inspection> {
   const session = await sessionFor("js");
-  return inspectProgram({ program, session, code: {}, timings: [] }, { target });
+  return inspectProgram({ program, session, code: {} }, { target });
 }
 
 /** Complaints about an inspection; none if it holds together. */

@@ -63,6 +63,37 @@ test("TypeScript checks a program, declarations included", () => {
   project.node(resolve("node_modules/typescript/bin/tsc"), "-p", ".");
 });
 
+test("declarations need no types of pages or of Node, and take them where they are", () => {
+  const paths = ["", "/model", "/runtime", "/artifact", "/ir", "/train", "/data", "/worker"];
+  const imports = paths.map((path, i) => `import * as p${i} from "kiln-ml${path}";`);
+  const uses = `export const names = [${paths.map((_, i) => `p${i}`)}].flatMap(Object.keys);`;
+  const compilerOptions = {
+    target: "es2022",
+    module: "nodenext",
+    strict: true,
+    noEmit: true,
+    types: [],
+    skipLibCheck: false,
+  };
+  const checks = (file: string, lib: readonly string[]): void => {
+    const options = { ...compilerOptions, lib };
+    project.write("tsconfig.json", JSON.stringify({ compilerOptions: options, files: [file] }));
+    project.node(resolve("node_modules/typescript/bin/tsc"), "-p", ".");
+  };
+  project.write("bare.ts", `${imports.join("\n")}\n${uses}\n`);
+  checks("bare.ts", ["es2022"]);
+  // A signal is the page's own type there, and not any.
+  project.write(
+    "paged.ts",
+    `import { openModel } from "kiln-ml/model";
+openModel(new URL("https://kiln.example/a.kiln"), { signal: new AbortController().signal });
+// @ts-expect-error
+openModel("a.kiln", { signal: 5 });
+`,
+  );
+  checks("paged.ts", ["es2022", "dom"]);
+});
+
 test("the front door's methods are typed where it is installed, and the command runs", () => {
   project.write(
     "front.ts",

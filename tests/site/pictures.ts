@@ -6,6 +6,8 @@ import { visit } from "./serve.ts";
 const folder = "packages/site/pictures";
 
 async function keep(page: Page, name: string, selector: string): Promise<void> {
+  // What lies below the window is black in a picture.
+  await page.setViewportSize({ width: 1360, height: 1400 });
   const box = (await page.locator(selector).boundingBox())!;
   // All of its width, and what is above and below it in the form of a card.
   const height = box.width / 1.6;

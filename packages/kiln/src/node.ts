@@ -12,7 +12,8 @@ import {
   writeFileAtomic,
 } from "@kiln-ml/artifact/node";
 import { artifactModel } from "./open/artifact-model.ts";
-import { type OpenedModel, type OpenModelOptions, openFile, openWith } from "./open/open-model.ts";
+import { openFile } from "./open/open-here.ts";
+import { type OpenedModel, type OpenModelOptions, openWith } from "./open/open-model.ts";
 import type { ModelFile, ModelSource } from "./open/source.ts";
 import {
   type LoadStateOptions,

@@ -3,5 +3,5 @@
  * tensors, or a language model by OpenAI's interface.
  */
 export { RequestError } from "./errors.ts";
-export { type ServeOptions, type Server, serve } from "./server.ts";
+export { type ServeOptions, type Server, serve, serveDefaults } from "./server.ts";
 export type { TextModel } from "./text-model.ts";

@@ -54,7 +54,23 @@ export interface Server {
   stop(): Promise<void>;
 }
 
+/** What is taken where an option is left out. */
+export const serveDefaults = {
+  port: 8080,
+  host: "127.0.0.1",
+  queue: 64,
+  batch: 32,
+  maxBodyBytes: 16 << 20,
+  graceMs: 10_000,
+} as const satisfies Partial<ServeOptions>;
+
 const isText = (model: TextModel | OpenedModel): model is TextModel => "session" in model;
+
+/** Without those that are undefined, which would take the place of defaults. */
+const definedOf = (options: ServeOptions): ServeOptions =>
+  Object.fromEntries(
+    Object.entries(options).filter(([, value]) => value !== undefined),
+  ) as unknown as ServeOptions;
 
 /**
  * Serves a model until `stop`.
@@ -74,14 +90,10 @@ export async function serve(
   options: ServeOptions,
 ): Promise<Server> {
   checkOptions("serve", options, serveOptions);
-  const {
-    name,
-    port = 8080,
-    host = "127.0.0.1",
-    queue = 64,
-    batch = 32,
-    graceMs = 10_000,
-  } = options;
+  const { name, port, host, queue, batch, maxBodyBytes, graceMs } = {
+    ...serveDefaults,
+    ...definedOf(options),
+  };
   const metrics = new Metrics();
   let stopping: Promise<void> | undefined;
   const end = new AbortController();
@@ -95,7 +107,7 @@ export async function serve(
   const served: Served = {
     name,
     metrics,
-    maxBodyBytes: options.maxBodyBytes ?? 16 << 20,
+    maxBodyBytes,
     isReady: () => stopping === undefined,
     signal: end.signal,
     log: options.log ?? (() => {}),

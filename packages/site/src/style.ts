@@ -21,6 +21,7 @@ header.top nav a{padding:3px 10px;border-radius:6px;color:inherit;text-decoratio
 header.top nav a:hover{background:var(--soft)}
 header.top nav a[aria-current]{background:var(--soft);color:var(--accent);font-weight:600}
 button,select,input[type=file]::file-selector-button{font:inherit;font-size:14px;padding:4px 12px;border:1px solid var(--line);border-radius:7px;background:var(--sheet);color:inherit;cursor:pointer}
+button{white-space:nowrap}
 button:hover:not(:disabled),select:hover:not(:disabled){background:var(--soft)}
 button:disabled,select:disabled{opacity:.5;cursor:default}
 button.main{background:var(--accent);border-color:var(--accent);color:var(--sheet);font-weight:600}
@@ -145,7 +146,7 @@ input[type=range]{accent-color:var(--accent);width:110px}
 .pictures{display:flex;flex-wrap:wrap;gap:14px}
 .pictures canvas{width:min(272px,100%);image-rendering:auto;border-radius:8px}
 .pictures code{font:13px ui-monospace,monospace;overflow-wrap:anywhere}
-@media (max-width:860px){body.demo{height:auto;overflow:auto}.stage{display:block}.work{border:0}.right-pane{height:80vh}.bench{grid-template-columns:1fr}}
+@media (max-width:860px){body.demo{height:auto;overflow:auto}.stage{display:block}.work{border:0}.work .bar{flex-wrap:wrap}.work .bar .state{max-height:none}.right-pane{height:80vh}.bench{grid-template-columns:1fr}}
 `;
 
 const page = `
@@ -190,7 +191,7 @@ table.figures td:nth-child(n+2){font-variant-numeric:tabular-nums;white-space:no
 .ratio i{display:block;height:8px;border-radius:4px;background:var(--accent)}
 .ratio.less i{background:var(--faint)}
 @media (max-width:1180px){.documents{grid-template-columns:210px minmax(0,780px)}.contents{display:none}.documents>div:last-child{display:none}}
-@media (max-width:760px){.documents{display:block}.side{position:static;max-height:none;border-bottom:1px solid var(--line)}}
+@media (max-width:760px){.documents{display:flex;flex-direction:column;padding:0 20px}.side{order:1;position:static;max-height:none;border-top:1px solid var(--line)}.text{padding-bottom:40px}.page.text{padding-inline:20px}}
 `;
 
 const home = `

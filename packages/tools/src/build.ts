@@ -4,11 +4,20 @@
  * exported twice is one class.
  */
 import { execFileSync } from "node:child_process";
-import { copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { build } from "esbuild";
 import { buildDefine } from "./build-hash.ts";
+import { withPlatformTypes } from "./platform-types.ts";
 import { publishedWorkspaces, type Workspace } from "./workspaces.ts";
 
 async function bundle(root: string, { folder, entries }: Workspace): Promise<void> {
@@ -55,6 +64,11 @@ function declarations(root: string, workspaces: readonly Workspace[]): string {
   );
   const tsc = join(root, "node_modules/typescript/bin/tsc");
   execFileSync(process.execPath, [tsc, "-p", config], { cwd: root, stdio: "inherit" });
+  for (const name of readdirSync(out, { recursive: true, encoding: "utf8" })) {
+    if (!name.endsWith(".d.ts")) continue;
+    const path = join(out, name);
+    writeFileSync(path, withPlatformTypes(readFileSync(path, "utf8")));
+  }
   return out;
 }
 

@@ -58,14 +58,20 @@ export class Interrupt {
 export const breathe = (): Promise<void> =>
   new Promise((resolve) => {
     const { setImmediate } = globalThis as { setImmediate?: (f: () => void) => unknown };
-    if (setImmediate) setImmediate(resolve);
-    else if (typeof MessageChannel === "undefined") setTimeout(resolve, 0);
-    else {
-      const { port1, port2 } = new MessageChannel();
-      port1.onmessage = () => {
-        port1.close();
-        resolve();
-      };
-      port2.postMessage(0);
+    try {
+      if (setImmediate) setImmediate(resolve);
+      else bringByMessage(resolve);
+    } catch {
+      // There is neither, or both are functions that throw, as where Next runs routes at the edge.
+      setTimeout(resolve, 0);
     }
   });
+
+function bringByMessage(resolve: () => void): void {
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => {
+    port1.close();
+    resolve();
+  };
+  port2.postMessage(0);
+}

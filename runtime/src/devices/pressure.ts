@@ -74,18 +74,24 @@ export function taskPauses(): () => Promise<void> | null {
 
 /**
  * Resolves in a task of its own, after finalizers and the page have had their chance. Browsers have
- * no setImmediate, and hold nested timers back by 4 ms, so there a message brings the task.
+ * no setImmediate, and hold nested timers back by 4 ms, so there a message brings the task. Where
+ * Next runs routes at the edge it has both, as functions that throw: a timer brings it.
  */
 export const nextTask = (): Promise<void> =>
   new Promise((resolve) => {
-    if (typeof setImmediate === "function") {
-      setImmediate(resolve);
-      return;
+    try {
+      if (typeof setImmediate === "function") setImmediate(resolve);
+      else bringByMessage(resolve);
+    } catch {
+      setTimeout(resolve);
     }
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      port1.close();
-      resolve();
-    };
-    port2.postMessage(null);
   });
+
+function bringByMessage(resolve: () => void): void {
+  const { port1, port2 } = new MessageChannel();
+  port1.onmessage = () => {
+    port1.close();
+    resolve();
+  };
+  port2.postMessage(null);
+}

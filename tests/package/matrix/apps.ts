@@ -1,6 +1,6 @@
 /**
  * Projects as users have them, from the packed tarballs: those that `create-kiln-app` writes, and a
- * script at the edge. Tools are installed, pinned, into a folder of the system's temporary files
+ * script at the edge; `next.ts` has that of Next. Tools are installed, pinned, into a folder of the system's temporary files
  * when they are first asked for: below no `node_modules`, since tools treat what lies there as a
  * dependency.
  */
@@ -14,11 +14,14 @@ import { withPage } from "../../support/browser.ts";
 import type { Project } from "../install.ts";
 import { written } from "./bundlers.ts";
 
-const tools = join(tmpdir(), "kiln-apps");
+export const tools = join(tmpdir(), "kiln-apps");
 
 const versions: Readonly<Record<string, string>> = {
   "@types/node": "20.19.43",
   miniflare: "4.20260730.0",
+  next: "16.4.6",
+  react: "19.3.1",
+  "react-dom": "19.3.1",
   tsx: "4.23.15",
   typescript: "5.9.3",
   vite: "8.4.0",
@@ -44,7 +47,8 @@ export function openApps(project: Project): Apps {
   const npmCli = process.env.npm_execpath;
   const [command, first] = npmCli?.endsWith(".js") ? [process.execPath, [npmCli]] : ["npm", []];
   // Whoever runs the matrix may develop from source; a user does not.
-  const { NODE_OPTIONS: _, ...env } = process.env;
+  const { NODE_OPTIONS: _, ...own } = process.env;
+  const env = { ...own, NEXT_TELEMETRY_DISABLED: "1" };
   return {
     folder,
     npm: (app, ...args) =>
@@ -99,7 +103,7 @@ export async function template(apps: Apps, name: string): Promise<string> {
   return inBrowser(written(join(apps.folder, name, "dist")));
 }
 
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   const server = createServer();
   await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
   const { port } = server.address() as { port: number };
@@ -107,8 +111,15 @@ async function freePort(): Promise<number> {
   return port;
 }
 
-/** What a server answers once it is up; ends it. */
-async function served(
+/** Whether it answers at all, whatever it says. */
+const isUp = (url: string): Promise<boolean> =>
+  fetch(url, { signal: AbortSignal.timeout(30_000) }).then(
+    () => true,
+    () => false,
+  );
+
+/** What a server answers once it is up, asked once; ends it. */
+export async function served(
   child: ChildProcess,
   port: number,
   ask: (url: string) => Promise<Response>,
@@ -119,10 +130,9 @@ async function served(
       log += text;
     });
   try {
-    for (let tries = 0; tries < 240; tries++) {
-      const answer = await ask(`http://127.0.0.1:${port}/`).catch(() => undefined);
-      if (answer) return await answer.text();
-      if (child.exitCode !== null) break;
+    const url = `http://127.0.0.1:${port}/`;
+    for (let tries = 0; tries < 240 && child.exitCode === null; tries++) {
+      if (await isUp(url)) return await (await ask(url)).text();
       await new Promise((done) => setTimeout(done, 250));
     }
     return `no answer: ${log}`;

@@ -1,6 +1,6 @@
 /**
  * `npm run check:packages`: the packed tarballs under each bundler, in a page with a strict policy,
- * with a worker, and on a server; at the edge, and in each template of `create-kiln-app`.
+ * with a worker, and on a server; in Next, at the edge, and in each template of `create-kiln-app`.
  * One line a combination; fails if one does not compute what it should, warns, or logs an error.
  * `-- vite page` runs those that match.
  */
@@ -11,6 +11,7 @@ import { resultOf, withPage } from "../../support/browser.ts";
 import { installedProject, type Project } from "../install.ts";
 import { openApps, template, workerd } from "./apps.ts";
 import { type Bundler, bundlers, installBundlers, written } from "./bundlers.ts";
+import { type NextSays, nextApp } from "./next.ts";
 
 const page = `import { compile } from "kiln-ml";
 import { openModel } from "kiln-ml/model";
@@ -153,17 +154,37 @@ function once<T>(make: () => T): () => T {
   };
 }
 
+/** Of one build by each of Next's bundlers. */
+function nextCombinations(bundler: string): Combination[] {
+  const app = once(() => nextApp(apps(), modelFolder(), bundler));
+  const wanted = { page: pageSays, worker: "2,4,6", server: "12", edge: "2,4,6" };
+  return Object.entries(wanted).map(([kind, says]) => ({
+    name: `next/${bundler}`,
+    kind,
+    run: async () => {
+      const { warnings, ...said } = await app();
+      return {
+        said: said[kind as keyof Omit<NextSays, "warnings">],
+        wanted: says,
+        warnings,
+        bytes: 0,
+      };
+    },
+  }));
+}
+
 const combinations: readonly Combination[] = [
   ...bundlers.flatMap((bundler) =>
     ["page", "worker", "server"].map((kind) => ({
       name: bundler.name,
       kind,
-      run: () => {
+      run: async () => {
         installBundlers();
         return cell(bundler, kind, project(), models());
       },
     })),
   ),
+  ...["webpack", "turbopack"].flatMap(nextCombinations),
   {
     name: "workerd",
     kind: "edge",
@@ -196,6 +217,8 @@ for (const { name, kind, run } of combinations) {
   const size = bytes ? `${(bytes / 1000).toFixed(0)} kB gzip`.padStart(12) : "".padStart(12);
   const seconds = `${((performance.now() - started) / 1000).toFixed(1)} s`.padStart(7);
   const why = ok ? "" : `  ${[...(right ? [] : [said]), ...warnings].join(" | ")}`;
-  console.log(`${name.padEnd(8)} ${kind.padEnd(9)} ${ok ? "ok  " : "FAIL"}${size}${seconds}${why}`);
+  console.log(
+    `${name.padEnd(14)} ${kind.padEnd(9)} ${ok ? "ok  " : "FAIL"}${size}${seconds}${why}`,
+  );
 }
 process.exit(failed ? 1 : 0);

@@ -8,6 +8,8 @@ export interface Frame {
 }
 
 const [least, readable, most] = [0.04, 0.62, 3];
+/** Pixels at the top that buttons lie over. */
+const toolbar = 52;
 
 export class Camera {
   x = 0;
@@ -98,10 +100,10 @@ export class Camera {
   /** All of a picture, but never larger than life; as much of a tall one as can be read, from its top. */
   fit(width: number, height: number): void {
     const own = this.size;
-    const whole = Math.min((own.width - 32) / width, (own.height - 32) / height);
+    const whole = Math.min((own.width - 32) / width, (own.height - toolbar - 16) / height);
     this.scale = Math.min(1, Math.max(whole, Math.min(readable, (own.width - 32) / width), least));
     this.x = (own.width - width * this.scale) / 2;
-    this.y = Math.max(16, (own.height - height * this.scale) / 2);
+    this.y = Math.max(toolbar, (own.height - height * this.scale) / 2);
     this.#changed();
   }
 

@@ -7,7 +7,7 @@ import type { Artifact } from "@kiln-ml/artifact";
 import type { Compiled, CompileOptions, Program } from "@kiln-ml/compiler";
 import { statesOf } from "@kiln-ml/compiler/program";
 import { settings } from "../devices/settings.ts";
-import { programKey } from "./key.ts";
+import { type KeyOptions, programKey } from "./key.ts";
 import { buildHash, openStore, type Store } from "./store.ts";
 
 export interface OnceOptions extends CompileOptions {
@@ -46,10 +46,9 @@ export async function compileOnce(program: Program, options: OnceOptions): Promi
   const { name = "program", observe, verify, refused, ...code } = plain;
   // Whoever looks on wants to see it done.
   const looks = observe || verify || refused;
-  const text = cache && !looks && settings.cache !== false ? programKey(program, code) : undefined;
-  if (text === undefined) return compiled(program, plain);
-  const store = await openStore();
-  const key = store ? await store.digest(`${buildHash()}\n${text}`) : text;
+  const place = cache && !looks ? await placeOf(program, code) : undefined;
+  if (!place) return compiled(program, plain);
+  const { key, store } = place;
   const found = remembered(key) ?? (store && (await stored(key, store)));
   if (found) {
     remember(key, found);
@@ -60,6 +59,34 @@ export async function compileOnce(program: Program, options: OnceOptions): Promi
   remember(key, made.artifact);
   if (store) await keep(key, made.artifact, store);
   return made;
+}
+
+/**
+ * A program that was compiled by whoever looked on, an inspector or a tuner: kept as a call's is,
+ * so that calls find it.
+ */
+export async function keepProgram(
+  program: Program,
+  artifact: Artifact,
+  code: KeyOptions,
+  cache = true,
+): Promise<void> {
+  counts.compiled++;
+  const place = cache ? await placeOf(program, code) : undefined;
+  if (!place) return;
+  remember(place.key, artifact);
+  if (place.store) await keep(place.key, artifact, place.store);
+}
+
+/** Where a program is kept; nowhere if it is a part of another, or nothing is to be kept. */
+async function placeOf(
+  program: Program,
+  code: KeyOptions,
+): Promise<{ readonly key: string; readonly store: Store | undefined } | undefined> {
+  const text = settings.cache === false ? undefined : programKey(program, code);
+  if (text === undefined) return undefined;
+  const store = await openStore();
+  return { key: store ? await store.digest(`${buildHash()}\n${text}`) : text, store };
 }
 
 async function compiled(program: Program, options: CompileOptions): Promise<Compiled> {
@@ -74,10 +101,13 @@ function told(options: CompileOptions): CompileOptions {
   const { compiling } = settings;
   if (!compiling) return options;
   const { observe, name: program = "program" } = options;
+  let last = performance.now();
   return {
     ...options,
     observe: (stage, state) => {
-      compiling({ program, stage });
+      const now = performance.now();
+      compiling({ program, stage }, now - last);
+      last = now;
       observe?.(stage, state);
     },
   };

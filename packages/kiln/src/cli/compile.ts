@@ -22,6 +22,7 @@ export const options: readonly Option[] = [
   { name: "mesh", value: "data=4,model=2", help: "of stablehlo: the devices, by axes" },
   { name: "shard", value: "data|fsdp|tensor", help: "of stablehlo: how parameters lie on them" },
   { name: "dims", value: "N=64,…", help: "of stablehlo: a number for each symbol" },
+  shared.extents,
   { ...shared.tuning, help: "choices that kiln tune --guaranteed-limits found" },
   {
     name: "adapter",
@@ -55,7 +56,7 @@ export async function run(args: readonly string[]): Promise<number> {
   // First values are computed on the CPU, whatever the artifact is for.
   settings.target = "js";
   if (values["no-fusion"]) settings.fusion = false;
-  const model = await loadModel(script, !values["no-check"]);
+  const model = await loadModel("compile", script, values);
   const front = await frontOf(script);
   if (outside) {
     const { writeStableHlo } = await import("./stablehlo.ts");

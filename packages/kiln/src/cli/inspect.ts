@@ -51,6 +51,7 @@ groups kernel-ir ${ofArtifact.join(" ")}`,
     value: "N",
     help: "threads of wasm that placement reckons with (one a core, at most 8)",
   },
+  shared.extents,
   shared.device,
   { name: "adapter", value: "KIND", help: "reckon with this one: none, integrated, discrete" },
   { ...shared.json, help: "all of it as JSON, in the form of @kiln-ml/inspector" },
@@ -102,7 +103,7 @@ export async function run(args: readonly string[]): Promise<number> {
     return tell(inspection, values);
   }
   const inspected = isModel
-    ? await compileModel(path, target === "auto" ? "js" : target, !values["no-check"])
+    ? await compileModel(path, target === "auto" ? "js" : target, values)
     : { artifact: await readArtifact(path), stages: [], print: () => "" };
   const { artifact } = inspected;
   checkDims(
@@ -138,14 +139,14 @@ async function inspectModel(
   path: string,
   target: TargetOption,
   dims: Dims,
-  { profile, "no-check": unchecked }: Values,
+  values: Values,
 ): Promise<Inspection> {
-  const { fn, inputs, name } = await loadModel(path, !unchecked);
+  const { fn, inputs, name } = await loadModel("inspect", path, values);
   const front = await frontOf(path);
   const compiled = front.compile(fn as (...args: unknown[]) => unknown, { name, inputs, target });
   return compiled.inspect({
     ...(target === "auto" ? {} : { target }),
-    ...(profile ? { profile: madeUpArguments("inspect", inputs, dims) } : {}),
+    ...(values.profile ? { profile: madeUpArguments("inspect", inputs, dims) } : {}),
     dims,
     site: (site) => site.replace(/^(.*?)((?::\d+)*)$/, (_, file, at) => `${short(file)}${at}`),
   });
@@ -185,10 +186,10 @@ function adapterFrom(value: string | boolean | undefined): string | undefined {
 async function compileModel(
   path: string,
   target: Artifact["target"],
-  check: boolean,
+  values: Values,
 ): Promise<Inspected> {
   settings.target = "js";
-  const { fn, inputs, name } = await loadModel(path, check);
+  const { fn, inputs, name } = await loadModel("inspect", path, values);
   const front = await frontOf(path);
   const stages: [string, Stage][] = [];
   const compiled = front.compile(fn as (...args: unknown[]) => unknown, {

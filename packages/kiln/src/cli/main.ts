@@ -2,11 +2,12 @@
  * Chooses the command, and turns what goes wrong into a message and an exit code: 2 for wrong usage, 1 for everything
  * else. No stack is printed unless KILN_DEBUG is set.
  */
+import { settings } from "../devices/settings.ts";
 import { version } from "../version.ts";
 import type { CommandOptions } from "./completion.ts";
 import { fail } from "./failure.ts";
 import type { Option } from "./options.ts";
-import { say } from "./terminal.ts";
+import { say, status } from "./terminal.ts";
 import { meant, UsageError } from "./usage.ts";
 
 /** A command's module. */
@@ -73,6 +74,9 @@ export async function main(args: readonly string[]): Promise<number> {
     const end = rest.indexOf("--");
     const own = end < 0 ? rest : rest.slice(0, end);
     if (own.includes("--help") || own.includes("-h")) return tell(command.help);
+    // What a script prints goes past us, and would be mixed up with it.
+    if (name !== "run" && process.stderr.isTTY)
+      settings.compiling = ({ program, stage }) => status(`compiling ${program}: ${stage}`);
     return await command.run(rest, name === "completion" ? await optionTables() : {});
   } catch (error) {
     return fail(error);

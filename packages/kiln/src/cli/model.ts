@@ -9,9 +9,11 @@ import type { CompiledFunction } from "../compile/compile.ts";
 import type { InputSpec } from "../compile/inputs.ts";
 import { isRecord } from "../compile/tree.ts";
 import { filesBeside } from "../node.ts";
+import type { OnnxModel } from "../onnx.ts";
 import { PlainError, short } from "./failure.ts";
 import { resolveFrom } from "./place.ts";
 import { isScript, loadScript } from "./script.ts";
+import { checkDims, extentsFrom, type Parsed, UsageError } from "./usage.ts";
 
 export const modelHelp = `The model is the export \`model\`, \`build\` or default of the script, one of
   { fn, inputs, name? }    fn takes tensors and returns tensors; inputs are their types
@@ -30,11 +32,25 @@ export interface Model {
 /** A model in a file of data: nothing that lies beside it may run. */
 export const isOnnx = (path: string): boolean => /\.onnx$/i.test(path);
 
+type Extents = ReturnType<typeof extentsFrom>;
+
+/** The names of extents of an ONNX file that are no numbers; one without a name has its place. */
+const symbolsOf = (inputs: OnnxModel["inputs"]): string[] =>
+  inputs.flatMap(({ name, type }) =>
+    type?.kind === "tensor"
+      ? (type.shape ?? []).flatMap((d, axis) =>
+          typeof d === "number" ? [] : [d || `${name}_${axis}`],
+        )
+      : [],
+  );
+
 /** The model of an ONNX file, with external data from the folder it lies in. */
-async function onnxModel(path: string): Promise<Model> {
+async function onnxModel(command: string, path: string, dims: Extents): Promise<Model> {
   const { loadOnnx } = await import("../onnx.ts");
-  const options = { file: short(path), external: filesBeside(path) };
-  const { fn, inputs } = loadOnnx(await readWhole(path), options).program;
+  const options = { file: short(path), external: filesBeside(path), dims };
+  const model = loadOnnx(await readWhole(path), options);
+  checkDims(command, dims, [...new Set(symbolsOf(model.inputs))]);
+  const { fn, inputs } = model.program;
   return {
     fn,
     inputs,
@@ -56,13 +72,22 @@ export async function frontOf(path: string): Promise<Front> {
 }
 
 /** The model that a script exports, or an ONNX file. Throws PlainError if the script exports none. */
-export async function loadModel(path: string, check: boolean): Promise<Model> {
-  if (isOnnx(path)) return onnxModel(path);
+export async function loadModel(
+  command: string,
+  path: string,
+  values: Parsed["values"],
+): Promise<Model> {
+  const extents = extentsFrom(command, values.extents);
+  if (isOnnx(path)) return onnxModel(command, path, extents);
+  if (values.extents !== undefined)
+    throw new UsageError(
+      `kiln ${command}: --extents is for ONNX files, and ${short(path)} is none\n  a script says the extents itself`,
+    );
   if (!isScript(path))
     throw new PlainError(
       `${short(path)}: is neither a script nor an ONNX file\n  name a .ts, .js or .onnx file`,
     );
-  const exports = await loadScript(path, { check });
+  const exports = await loadScript(path, { check: !values["no-check"] });
   const found = exports.model ?? exports.build ?? exports.default;
   const made = typeof found === "function" && !isCompiled(found) ? await found() : found;
   const { fn, inputs = exports.inputs, name } = partsOf(made);

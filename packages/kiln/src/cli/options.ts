@@ -25,6 +25,11 @@ export const shared = {
     help: "take a WebGPU adapter that runs on the CPU",
   },
   tuning: { name: "tuning", value: "FILE|cache", help: "choices that kiln tune found" },
+  extents: {
+    name: "extents",
+    value: "NAME=64,…",
+    help: "of an ONNX file: what its symbols are, numbers or such as height=32*h",
+  },
   json: { name: "json", help: "the result as JSON" },
 } as const satisfies Record<string, Option>;
 

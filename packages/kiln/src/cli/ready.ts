@@ -4,10 +4,11 @@ import { join } from "node:path";
 import type { TargetName } from "@kiln-ml/artifact";
 import { openModel } from "../node.ts";
 import type { OpenedModel } from "../open/open-model.ts";
+import type { Progress } from "../open/source.ts";
 import type { ModelValue, TensorArray } from "../open/values.ts";
-import type { Dims } from "./extents.ts";
+import { bytesText, type Dims } from "./extents.ts";
 import { PlainError } from "./failure.ts";
-import { inLine, say } from "./terminal.ts";
+import { inLine, say, status } from "./terminal.ts";
 import { checkDims } from "./usage.ts";
 
 /** A file that ends in .kiln, or a folder with a manifest. */
@@ -20,10 +21,19 @@ export function isArtifact(path: string): boolean {
 type Values = Readonly<Record<string, unknown>>;
 
 /** Options that say how a program is compiled, which an artifact is already, and such of scripts. */
-const ofScripts = ["threads", "no-fusion", "tuning", "profile", "why-recompiled", "no-check"];
+const ofScripts = [
+  "threads",
+  "no-fusion",
+  "tuning",
+  "extents",
+  "profile",
+  "trace",
+  "why-recompiled",
+  "no-check",
+];
 
 /** Opens an artifact where `--target` says. Throws PlainError for options that mean nothing for it. */
-function opened(command: string, path: string, values: Values): Promise<OpenedModel> {
+async function opened(command: string, path: string, values: Values): Promise<OpenedModel> {
   const given = ofScripts.filter((name) => values[name]);
   if (given.length > 0)
     throw new PlainError(
@@ -31,7 +41,17 @@ function opened(command: string, path: string, values: Values): Promise<OpenedMo
     );
   const { target } = values;
   const named = typeof target === "string" && target !== "auto";
-  return openModel(path, named ? { targets: [target as TargetName] } : {});
+  const targets = named ? { targets: [target as TargetName] } : {};
+  try {
+    return await openModel(path, { ...targets, onProgress: (p) => status(progressText(p)) });
+  } finally {
+    status("");
+  }
+}
+
+function progressText({ phase, loaded, total }: Progress): string {
+  if (phase !== "fetch") return "loading";
+  return `fetching ${bytesText(loaded)}${total ? ` of ${bytesText(total)}` : ""}`;
 }
 
 const arrays = {

@@ -2,15 +2,24 @@
 import { resolve } from "node:path";
 import { settings } from "../devices/settings.ts";
 import { takeDevice } from "./device.ts";
-import { fail } from "./failure.ts";
+import { fail, short } from "./failure.ts";
 import { helpOf, type Option, shared, tableOf } from "./options.ts";
 import { Profile } from "./profile.ts";
 import { isArtifact, runArtifact } from "./ready.ts";
 import { whyRecompiled } from "./recompiles.ts";
 import { loadScript } from "./script.ts";
-import { say } from "./terminal.ts";
+import { complain, say } from "./terminal.ts";
+import { Trace } from "./trace.ts";
 import { useTuning } from "./tuning.ts";
-import { dimsFrom, oneFile, parseOptions, targetFrom, threadsFrom, UsageError } from "./usage.ts";
+import {
+  dimsFrom,
+  oneFile,
+  type Parsed,
+  parseOptions,
+  targetFrom,
+  threadsFrom,
+  UsageError,
+} from "./usage.ts";
 
 export const options: readonly Option[] = [
   {
@@ -28,6 +37,11 @@ export const options: readonly Option[] = [
     help: "of an artifact: values of symbols, 32 for those not named",
   },
   { name: "profile", help: "times of all kernels, when the script has ended" },
+  {
+    name: "trace",
+    value: "FILE",
+    help: "stages of the compiler and all kernels, for Perfetto",
+  },
   { name: "json", help: "the profile as JSON; of an artifact, its outputs" },
   {
     name: "why-recompiled",
@@ -40,7 +54,7 @@ export const help = helpOf(
   "run script.ts | model.kiln [options] [-- arguments of the script]",
   options,
   `An artifact is run once on made-up inputs, and tells its outputs.
-TypeScript needs tsx, or a Node that strips types. Types are checked where typescript is installed.
+TypeScript needs esbuild, or a Node that strips types. Types are checked where typescript is installed.
 A script that throws ends with its message, the place in the script, and exit code 1.
 `,
 );
@@ -56,11 +70,7 @@ export async function run(args: readonly string[]): Promise<number> {
     throw new UsageError(`kiln run: --dims is for artifacts, and ${script} is a script`);
   if (values["no-fusion"]) settings.fusion = false;
   await useTuning(values.tuning);
-  if (values.profile) {
-    const profile = new Profile();
-    settings.profile = (program, timings) => profile.add(program, timings);
-    process.once("exit", () => say(values.json ? profile.json() : profile.print()));
-  }
+  watch(values);
   if (values["why-recompiled"])
     settings.compiled = (...program) => {
       const why = whyRecompiled(...program);
@@ -71,4 +81,22 @@ export async function run(args: readonly string[]): Promise<number> {
   process.on("uncaughtException", (error) => process.exit(fail(error)));
   await loadScript(script, { check: !values["no-check"] });
   return 0;
+}
+
+/** What is told of the script's programs when it has ended. */
+function watch({ profile: asked, trace: path, json }: Parsed["values"]): void {
+  const profile = asked ? new Profile() : undefined;
+  const trace = typeof path === "string" ? new Trace() : undefined;
+  if (!profile && !trace) return;
+  if (trace) settings.compiling = (stage, ms) => trace.stage(stage, ms);
+  settings.profile = (program, timings) => {
+    profile?.add(program, timings);
+    trace?.run(program, timings);
+  };
+  process.once("exit", () => {
+    if (profile) say(json ? profile.json() : profile.print());
+    if (!trace) return;
+    trace.write(String(path));
+    complain(`wrote ${short(resolve(String(path)))}: ${trace.size} slices\n`);
+  });
 }

@@ -62,21 +62,23 @@ export async function servers(
 export async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions("serve", args, tableOf(options));
   const path = oneFile("serve", positionals);
-  const count = (name: string, otherwise: number) =>
-    countFrom("serve", name, values[name], otherwise);
   settings.target = targetFrom("serve", values.target);
   settings.threads = threadsFrom("serve", values.threads);
-  const how = {
-    name: String(values.name ?? basename(path).replace(/\.(kiln|onnx|gguf)$/i, "")),
+  const given = definedOf({
     port: portFrom(values.port),
-    host: String(values.host ?? "127.0.0.1"),
-    queue: count("queue", 64),
-    batch: count("batch", 32),
-    maxBodyBytes: count("max-body", 16 << 20),
+    host: values.host === undefined ? undefined : String(values.host),
+    queue: countOf(values, "queue"),
+    batch: countOf(values, "batch"),
+    maxBodyBytes: countOf(values, "max-body"),
+  });
+  const context = countOf(values, "context") ?? mostContext;
+  const { serve, serveDefaults } = await servers();
+  const how = {
+    ...serveDefaults,
+    ...given,
+    name: String(values.name ?? basename(path).replace(/\.(kiln|onnx|gguf)$/i, "")),
     log: (text: string) => complain(`${text}\n`),
   };
-  const context = count("context", 4096);
-  const { serve } = await servers();
   const { model, dispose } = await opened(path, context);
   try {
     const server = await serve(model, how);
@@ -89,8 +91,18 @@ export async function run(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-function portFrom(value: Parsed["values"][string]): number {
-  if (value === undefined) return 8080;
+/** A text and its answer may be longer than there is memory for. */
+const mostContext = 4096;
+
+/** Of the server's options those that were given; it knows what the others are. */
+const definedOf = <T extends object>(options: T): Partial<{ [K in keyof T]: NonNullable<T[K]> }> =>
+  Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never;
+
+const countOf = (values: Parsed["values"], name: string): number | undefined =>
+  values[name] === undefined ? undefined : countFrom("serve", name, values[name], 1);
+
+function portFrom(value: Parsed["values"][string]): number | undefined {
+  if (value === undefined) return undefined;
   const port = Number(value);
   if (value !== "" && Number.isInteger(port) && port >= 0 && port < 65_536) return port;
   throw new UsageError(`kiln serve: --port must be from 0 to 65535, got ${value}`);

@@ -20,6 +20,7 @@ export const options: readonly Option[] = [
   },
   shared.device,
   { name: "dims", value: "N=32,T=8", help: "values of symbols; 32 for those not named" },
+  shared.extents,
   {
     name: "guaranteed-limits",
     help: "kernels as kiln compile writes them, for any WebGPU device",
@@ -62,7 +63,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const output = typeof values.output === "string" ? values.output : tuningCache();
   // What is there already must be readable before anything is timed.
   if (existsSync(output)) await readTuning(output);
-  const model = await loadModel(path, !values["no-check"]);
+  const model = await loadModel("tune", path, values);
   const front = await frontOf(path);
   const compiled = front.compile(model.fn as (...args: unknown[]) => unknown, {
     inputs: model.inputs,

@@ -61,7 +61,7 @@ export function meant(given: string, names: readonly string[], mark = ""): strin
 /** Throws UsageError for a dim that the model does not have. */
 export function checkDims(
   command: string,
-  dims: Readonly<Record<string, number>>,
+  dims: Readonly<Record<string, unknown>>,
   names: readonly string[],
 ): void {
   for (const name of Object.keys(dims))
@@ -132,4 +132,23 @@ export function dimsFrom(
     dims[name] = n;
   }
   return dims;
+}
+
+/** `batch=1,height=32*h` as what `loadOnnx` takes for the symbols of a file. */
+export function extentsFrom(
+  command: string,
+  value: Parsed["values"][string],
+): Readonly<Record<string, number | string>> {
+  const extents: Record<string, number | string> = {};
+  for (const part of String(value ?? "").split(",")) {
+    if (part === "") continue;
+    const at = part.indexOf("=");
+    const [name, extent] = [part.slice(0, at).trim(), part.slice(at + 1).trim()];
+    if (at < 1 || name === "" || !/^[A-Za-z0-9_+*() -]+$/.test(extent))
+      throw new UsageError(
+        `kiln ${command}: --extents must be like batch=1,height=32*h, got ${value}`,
+      );
+    extents[name] = /^\d+$/.test(extent) ? Number(extent) : extent;
+  }
+  return extents;
 }

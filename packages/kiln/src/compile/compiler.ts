@@ -10,7 +10,6 @@ import type { DeviceArray, Input, KernelTiming, RunOptions } from "@kiln-ml/runt
 import { type CodeOptions, codeOf, Runner } from "../devices/engine.ts";
 import { engineSession } from "../devices/external.ts";
 import { claim, gather } from "../devices/move.ts";
-import { nominalDims } from "../devices/placement.ts";
 import { defaultTarget, isCurrent, type Session, sessionFor } from "../devices/session.ts";
 import { settings } from "../devices/settings.ts";
 import { drop, isPinned, leafOf } from "../devices/storage.ts";
@@ -28,12 +27,11 @@ import {
   kindOf,
   specsOf,
 } from "./arguments.ts";
-import { dimsAt } from "./automatic.ts";
 import type { Check, Checked } from "./check.ts";
 import { type CompileOptions, checksOf } from "./compile-options.ts";
 import { type ExportOptions, exportProgram } from "./export.ts";
 import { type Fed, feedOf } from "./feed.ts";
-import { declare, type InputSpec, inputTree, isSpec } from "./inputs.ts";
+import { declare, type InputSpec, inputTree, isSpec, undeclared } from "./inputs.ts";
 import { inputOf, residentIn } from "./resident.ts";
 import { fits, isSymbolic, type Pattern, ShapeHistory, valuesIn } from "./shapes.ts";
 import { isStatic, keyOfStatic } from "./static.ts";
@@ -130,12 +128,10 @@ export class Compiler {
   }
 
   async tune(given: Given, options: TuneOptions): Promise<Tuned> {
-    const { variant } = await this.#prepare(given);
-    const { runner, traced } = variant;
+    const { traced, session } = await this.#looked(given);
     const extents = given.feeds.map((f) => f.shape);
-    const dims = { ...nominalDims(runner.artifact), ...dimsAt(runner.artifact, extents) };
     const { tuneProgram } = await import("../tune/tune.ts");
-    return tuneProgram(runner.session, traced.program, codeOf(this.#code), dims, options);
+    return tuneProgram(session, traced.program, codeOf(this.#code), extents, options);
   }
 
   async artifact(options: ExportOptions): Promise<Artifact> {
@@ -144,15 +140,27 @@ export class Compiler {
   }
 
   async inspect(options: InspectOptions): Promise<Inspection> {
-    const { inspectProgram, timed } = await import("../inspect/inspect.ts");
+    const { inspectProgram, runsOf } = await import("../inspect/inspect.ts");
+    runsOf(options);
     const args = options.profile && this.given(options.profile);
-    const timings = await timed(options, args && (() => this.profile(args)));
-    const ran = args && (await this.#prepare(args)).variant;
-    const { traced, session } = ran
-      ? { traced: ran.traced, session: ran.runner.session }
-      : await this.#source("inspect", options.inputs);
+    const source = args ? this.#looked(args) : this.#source("inspect", options.inputs);
+    const { traced, session } = await source;
     const program = await this.#programOf(traced);
-    return inspectProgram({ program, session, code: codeOf(this.#code), timings }, options);
+    const run = args && (() => this.profile(args));
+    return inspectProgram({ program, session, code: codeOf(this.#code), run }, options);
+  }
+
+  /** What a call runs, and where: not compiled yet where both are told before, to be looked on. */
+  async #looked(given: Given): Promise<{ traced: Traced; session: Session }> {
+    const { inputs } = this.#options;
+    await flush();
+    const traced = inputs && !this.#found("") && this.#traceDeclared(inputs);
+    const session = traced && (await this.#home(traced));
+    if (traced && session && !session.external) return { traced, session };
+    const { variant } = await this.#prepare(given);
+    // Throws where an engine from outside has it.
+    void variant.runner.artifact;
+    return { traced: variant.traced, session: variant.runner.session };
   }
 
   /** The program as it is declared or was called last, and where it would run. */
@@ -389,8 +397,3 @@ export class Compiler {
 }
 
 const looked = "it is another program, as the script looks at an extent itself";
-
-const undeclared = (op: string, name: string): GraphError =>
-  new GraphError(
-    `${op}: ${name} has neither declared inputs nor been called\n  pass { inputs: [["N", 784]] }`,
-  );

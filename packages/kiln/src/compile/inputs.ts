@@ -118,3 +118,9 @@ function rangesIn(types: readonly Omit<Declared, "path">[]): ReadonlyMap<string,
     }
   return new Map([...found].map(([name, s]) => [name, ofAtom(s)]));
 }
+
+/** For whoever needs the types of the inputs, of a function that has none. */
+export const undeclared = (op: string, name: string): GraphError =>
+  new GraphError(
+    `${op}: ${name} has neither declared inputs nor been called\n  pass { inputs: [["N", 784]] }`,
+  );

@@ -44,8 +44,11 @@ interface Settings {
   store?: Store | null;
   /** False turns fusion off everywhere. */
   fusion?: boolean;
-  /** Called after each stage of a program that is compiled, whoever asked for it. */
-  compiling?: (stage: CompileStage) => void;
+  /**
+   * Called after each stage of a program that is compiled, whoever asked for it, with the time that
+   * it took in milliseconds.
+   */
+  compiling?: (stage: CompileStage, ms: number) => void;
   /** Called with each program that a function compiles, and those that it had; the last of them again if only its device changed. */
   compiled?: (name: string, made: CompiledProgram, earlier: readonly CompiledProgram[]) => void;
   /** Called after each run with the time of every kernel; runs are slower with it. */

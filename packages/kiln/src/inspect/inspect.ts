@@ -13,6 +13,7 @@ import {
 } from "@kiln-ml/inspector";
 import { checkOptions, GraphError, type OptionNames, type Tensor } from "@kiln-ml/ir";
 import type { KernelTiming } from "@kiln-ml/runtime/loader";
+import { keepProgram } from "../cache/compile-once.ts";
 import { compileOptionsOf } from "../compile/automatic.ts";
 import type { InputSpec } from "../compile/inputs.ts";
 import type { CodeOptions } from "../devices/engine.ts";
@@ -54,21 +55,24 @@ export interface Inspected {
   readonly program: Program;
   readonly session: Session;
   readonly code: CodeOptions;
-  /** Times of the runs that were asked for; none else. */
-  readonly timings: readonly (readonly KernelTiming[])[];
+  /** Runs it once with every kernel timed; absent if no times are asked for. */
+  readonly run?: (() => Promise<readonly KernelTiming[]>) | undefined;
 }
 
-/** The options, checked, and what the runs that they ask for take. */
-export async function timed(
-  options: InspectOptions,
-  run: (() => Promise<readonly KernelTiming[]>) | undefined,
-): Promise<(readonly KernelTiming[])[]> {
+/** How often it is run for its times, of options that are checked. */
+export function runsOf(options: InspectOptions): number {
   const { runs = 5 } = checkOptions("inspect", options, inspectOptions);
   if (!Number.isInteger(runs) || runs < 1)
     throw new GraphError(
       `inspect: runs must be an integer of 1 or more, got ${runs}\n  leave it out for 5`,
     );
-  if (!run) return [];
+  return runs;
+}
+
+async function timed(
+  runs: number,
+  run: NonNullable<Inspected["run"]>,
+): Promise<(readonly KernelTiming[])[]> {
   // The first run of a program is slower than those after it.
   await run();
   const timings: (readonly KernelTiming[])[] = [];
@@ -82,19 +86,19 @@ interface Seen {
   readonly state: Stage;
 }
 
-/** Throws what compiling throws. */
+/** Compiles before it runs, so that the runs find what was compiled. Throws what compiling throws. */
 export async function inspectProgram(
-  { program, session, code, timings }: Inspected,
+  { program, session, code, run }: Inspected,
   options: InspectOptions,
 ): Promise<Inspection> {
   const target = options.target ?? session.target;
-  if (timings.length && target !== session.target)
+  if (run && target !== session.target)
     throw new GraphError(
       `inspect: a profile is of ${session.target}, on which it runs, and not of ${target}\n  leave one of them out, or compile it with { target: "${target}" }`,
     );
   await loadTarget(target);
-  const { tuning: _tuning, cache: _, ...plain } = code;
-  const { cache: _cache, ...given } =
+  const { tuning: _tuning, ...plain } = code;
+  const { cache, ...given } =
     target === session.target ? await compileOptionsOf(session, code) : { ...plain, target };
   const refusals = new Refusals();
   const seen: Seen[] = [];
@@ -105,6 +109,8 @@ export async function inspectProgram(
     refused: refusals.note,
   });
   const ended = performance.now();
+  await keepProgram(program, artifact, given, cache);
+  const timings = run ? await timed(runsOf(options), run) : [];
   const dims = { ...nominalDims(artifact), ...options.dims };
   const nodes = new NodeTable();
   const stages = stagesOf(program, seen, { started, ended, texts: artifact.kernels.length }, nodes);

@@ -3,33 +3,12 @@
  * runtime alone; the compiler is loaded for ONNX files, and nothing else. Reads no paths: that is
  * `kiln-ml/node`'s.
  */
-import {
-  type Artifact,
-  ArtifactError,
-  checkOptions,
-  DeviceError,
-  decodeArtifact,
-  fetchBytes,
-  filesOf,
-  GraphError,
-  type LoadedArtifact,
-  loadFromUrl,
-  type OptionNames,
-  type TargetName,
-} from "@kiln-ml/artifact";
+import { checkOptions, GraphError, type OptionNames, type TargetName } from "@kiln-ml/artifact";
 import type { RunOptions } from "@kiln-ml/runtime/loader";
-import { artifactModel, type DeviceWishes, deviceFor, type Where } from "./artifact-model.ts";
+import type { DeviceWishes } from "./artifact-model.ts";
 import type { WorkerLike } from "./channel.ts";
-import {
-  bytesOf,
-  Fetcher,
-  type Fetching,
-  isPacked,
-  type ModelFile,
-  type ModelSource,
-  type Progress,
-  urlOf,
-} from "./source.ts";
+import { type OpenFile, openFile, openHere, openTargets } from "./open-here.ts";
+import type { Fetching, ModelSource, Progress } from "./source.ts";
 import type { ModelResult, ModelTensor, ModelValue } from "./values.ts";
 import { openInWorker } from "./worker-client.ts";
 
@@ -93,9 +72,6 @@ export const openModel = (
   options: OpenModelOptions = {},
 ): Promise<OpenedModel> => openWith(source, options, openFile);
 
-/** Opens one file or folder. */
-export type OpenFile = (file: ModelFile, where: Where, fetcher: Fetcher) => Promise<OpenedModel>;
-
 /** `openModel` with another way to open files. */
 export async function openWith(
   source: ModelSource,
@@ -106,128 +82,15 @@ export async function openWith(
   checkTargets(options.targets);
   options.signal?.throwIfAborted();
   if (options.worker) return openInWorker(source, options);
-  const fetcher = new Fetcher(options);
-  const model = await opened(source, options, fetcher, open);
-  if (options.signal?.aborted) await model.dispose();
-  options.signal?.throwIfAborted();
-  fetcher.tell("ready");
-  return model;
+  return openHere(source, options, open);
 }
-
-const all: readonly TargetName[] = ["webgpu", "wasm", "js"];
 
 function checkTargets(targets: unknown): void {
   if (targets === undefined) return;
-  const ok = Array.isArray(targets) && targets.length > 0 && targets.every((t) => all.includes(t));
+  const ok =
+    Array.isArray(targets) && targets.length > 0 && targets.every((t) => openTargets.includes(t));
   if (!ok)
     throw new GraphError(
-      `openModel: targets must be a list of ${all.join(", ")}, got ${JSON.stringify(targets)}\n  leave it out for whatever runs here`,
+      `openModel: targets must be a list of ${openTargets.join(", ")}, got ${JSON.stringify(targets)}\n  leave it out for whatever runs here`,
     );
 }
-
-const isFile = (source: ModelSource): source is ModelFile =>
-  typeof source === "string" ||
-  source instanceof URL ||
-  source instanceof Uint8Array ||
-  source instanceof ArrayBuffer ||
-  source instanceof Map;
-
-async function opened(
-  source: ModelSource,
-  options: OpenModelOptions,
-  fetcher: Fetcher,
-  open: OpenFile,
-): Promise<OpenedModel> {
-  const { targets, allowSoftware, threadScript } = options;
-  const wishes: DeviceWishes = {
-    ...(allowSoftware === undefined ? {} : { allowSoftware }),
-    ...(threadScript === undefined ? {} : { threadScript }),
-  };
-  if (isFile(source)) return open(source, { ...wishes, targets }, fetcher);
-  if (typeof source !== "object" || source === null)
-    throw new GraphError(
-      `openModel: takes a URL, bytes, files by name, or one of these for each target, got ${typeof source}`,
-    );
-  const reasons: string[] = [];
-  for (const target of targets ?? all) {
-    const file = source[target];
-    if (file === undefined) continue;
-    try {
-      await deviceFor(target, wishes);
-    } catch (error) {
-      if (!(error instanceof DeviceError)) throw error;
-      reasons.push(`${target}: ${error.message.split("\n")[0]}`);
-      continue;
-    }
-    return open(file, { ...wishes, targets: [target] }, fetcher);
-  }
-  const given = Object.keys(source).join(", ") || "nothing";
-  throw new DeviceError(
-    `openModel: given for ${given}, none of which runs here${reasons.length ? `: ${reasons.join("; ")}` : ""}\n  compile it for js too, which runs everywhere`,
-  );
-}
-
-/** A URL, bytes, or files by name. */
-export async function openFile(
-  source: ModelFile,
-  where: Where,
-  fetcher: Fetcher,
-): Promise<OpenedModel> {
-  if (source instanceof Map) {
-    fetcher.tell("load");
-    return artifactModel({ artifact: decodeArtifact(source) }, where);
-  }
-  if (source instanceof Uint8Array || source instanceof ArrayBuffer) {
-    fetcher.tell("load");
-    return openBytes(bytesOf(source), where);
-  }
-  const url = urlOf(source as string | URL);
-  if (/\.onnx$/i.test(url.pathname)) {
-    const bytes = await fetchBytes(url, Number.MAX_SAFE_INTEGER, fetcher);
-    fetcher.tell("load");
-    return openBytes(bytes, where, url.pathname.split("/").at(-1));
-  }
-  const loaded = await fetchArtifact(url, where, fetcher);
-  fetcher.tell("load");
-  return artifactModel(loaded, where);
-}
-
-async function openBytes(bytes: Uint8Array, where: Where, file?: string): Promise<OpenedModel> {
-  if (isPacked(bytes)) return artifactModel({ artifact: await unpacked(bytes) }, where);
-  if (bytes.length === 0) throw new ArtifactError("openModel: the file is empty");
-  const { onnxModel } = await import("./onnx-model.ts");
-  return onnxModel(bytes, where, file === undefined ? {} : { file });
-}
-
-/** The reader of packed files is loaded with the first of them. */
-async function unpacked(bytes: Uint8Array): Promise<Artifact> {
-  const { readArchive } = await import("@kiln-ml/artifact/archive");
-  return decodeArtifact(
-    readArchive(bytes, (message) => {
-      throw new ArtifactError(message);
-    }),
-  );
-}
-
-const manifestName = "manifest.json";
-
-/**
- * Of a wasm artifact only the module that this machine runs; which target it is for stands in the
- * manifest.
- */
-async function fetchArtifact(url: URL, where: Where, fetcher: Fetcher): Promise<LoadedArtifact> {
-  if (url.pathname.endsWith(".kiln")) return loadFromUrl(url, fetcher);
-  const base = new URL(url.href);
-  if (!base.pathname.endsWith("/")) base.pathname += "/";
-  const at = new URL(manifestName, base);
-  const manifest = await fetchBytes(at, mostManifest, fetcher);
-  const fetch = async (file: URL): Promise<Response> =>
-    file.href === at.href ? new Response(manifest as BodyInit) : fetcher.fetch(file);
-  const isWasm = filesOf(manifest).some(({ name }) => name.endsWith(".wasm"));
-  if (!isWasm) return loadFromUrl(url, { fetch });
-  const device = await deviceFor("wasm", where);
-  return loadFromUrl(url, { fetch, relaxed: device.features.has("relaxed-simd") });
-}
-
-/** `loadFromUrl` bounds it again; this only keeps a stream from being endless. */
-const mostManifest = 64 << 20;

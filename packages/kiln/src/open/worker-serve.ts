@@ -1,15 +1,15 @@
 /** The worker's side of `openModel`: opens one model and runs it, call by call. */
 import { answering } from "./answering.ts";
 import type { Abort, Reply } from "./channel.ts";
-import type { OpenedModel, OpenModelOptions, openModel } from "./open-model.ts";
-import type { Progress } from "./source.ts";
+import type { OpenedModel, OpenModelOptions } from "./open-model.ts";
+import type { ModelSource, Progress } from "./source.ts";
 import type { Request } from "./worker-client.ts";
 
 type Asked = Exclude<Request, Abort>;
 
 /** Serves one model; `post` sends a reply and hands over the buffers. The result takes requests. */
 export function serveModel(
-  open: typeof openModel,
+  open: (source: ModelSource, options: OpenModelOptions) => Promise<OpenedModel>,
   post: (reply: Reply<Progress>, transfer: ArrayBuffer[]) => void,
 ): (request: Request) => Promise<void> {
   let model: OpenedModel | undefined;

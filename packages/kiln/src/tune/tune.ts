@@ -13,8 +13,10 @@ import {
 } from "@kiln-ml/compiler";
 import { checkOptions, DeviceError, GraphError, type OptionNames } from "@kiln-ml/ir";
 import type { Device } from "@kiln-ml/runtime/loader";
-import { compileOptionsOf } from "../compile/automatic.ts";
+import { keepProgram } from "../cache/compile-once.ts";
+import { compileOptionsOf, dimsAt } from "../compile/automatic.ts";
 import type { CodeOptions } from "../devices/engine.ts";
+import { nominalDims } from "../devices/placement.ts";
 import type { Session } from "../devices/session.ts";
 import { Awake } from "./awake.ts";
 import { type TunedKernel, tuneChoice } from "./choice.ts";
@@ -48,6 +50,8 @@ export interface Tuned {
 }
 
 type Dims = Readonly<Record<string, number>>;
+/** Of the arguments, in order. */
+type Extents = readonly (readonly number[])[];
 
 const tuneOptions: OptionNames<TuneOptions> = {
   rounds: 1,
@@ -62,7 +66,7 @@ export async function tuneProgram(
   session: Session,
   program: Program,
   code: CodeOptions,
-  dims: Dims,
+  extents: Extents,
   options: TuneOptions,
 ): Promise<Tuned> {
   checkOptions("tune", options, tuneOptions);
@@ -73,13 +77,27 @@ export async function tuneProgram(
   }
   await loadTarget(session.target);
   const { device } = session;
-  const { observe: _observe, tuning: _tuning, cache: _cache, ...plain } = code;
-  const compiled = await compileOptionsOf(session, plain);
+  const { observe: _observe, tuning: _tuning, ...plain } = code;
+  const { cache, ...compiled } = await compileOptionsOf(session, plain);
   const { limits: _limits, features: _features, ...guaranteed } = compiled;
-  const tuner = new Tuner(device, dims, options);
+  const how = options.guaranteedLimits ? guaranteed : compiled;
+  const standard = compileProgram(program, { ...how, tuning: {} });
+  const { artifact } = standard;
+  await keepProgram(program, artifact, how, cache);
+  const tuner = new Tuner(
+    device,
+    { ...nominalDims(artifact), ...dimsAt(artifact, extents) },
+    options,
+  );
+  let last = { table: "{}", compiled: standard };
   try {
-    const compile = (tuning: Tuning) =>
-      compileProgram(program, { ...(options.guaranteedLimits ? guaranteed : compiled), tuning });
+    // A table that is as it was leads to the same program.
+    const compile = (tuning: Tuning): Compiled => {
+      const table = JSON.stringify(tuning);
+      if (last.table !== table)
+        last = { table, compiled: compileProgram(program, { ...how, tuning }) };
+      return last.compiled;
+    };
     await tuner.all("node", compile);
     const { limits } = await tuner.all("kernel", compile);
     const kernels = [...tuner.found.values()];

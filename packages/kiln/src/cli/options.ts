@@ -28,7 +28,7 @@ export const shared = {
   extents: {
     name: "extents",
     value: "NAME=64,…",
-    help: "of an ONNX file: what its symbols are, numbers or such as height=32*h",
+    help: "what symbols of an ONNX file are: 64, or 32*h",
   },
   json: { name: "json", help: "the result as JSON" },
 } as const satisfies Record<string, Option>;

@@ -54,7 +54,7 @@ export const help = helpOf(
   "run script.ts | model.kiln [options] [-- arguments of the script]",
   options,
   `An artifact is run once on made-up inputs, and tells its outputs.
-TypeScript needs esbuild, or a Node that strips types. Types are checked where typescript is installed.
+TypeScript needs esbuild, or a Node that strips types; types are checked if typescript is there.
 A script that throws ends with its message, the place in the script, and exit code 1.
 `,
 );

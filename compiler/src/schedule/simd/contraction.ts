@@ -39,7 +39,10 @@ export function simdContraction(context: LoweringContext): Stmt[] {
       splitPhases(context, operands, sides) ??
       packedPhases(context, operands, sides)),
   ];
-  const sums = context.group.operandReductions.map(({ group }) => simdRows({ ...context, group }));
+  // A bias gradient has the same bits for a batch of 8 as for one of any length.
+  const sums = context.group.operandReductions.map(({ group }) =>
+    simdRows({ ...context, group }, true),
+  );
   return [...sums.map((s) => s.body), ...own]
     .filter((phase) => phase.length > 0)
     .flatMap((phase, i) => (i === 0 ? phase : [{ kind: "barrier" }, ...phase]));

@@ -41,9 +41,12 @@ const [jumpBlock, runBlock] = [16, 64];
 /** Rows that are summed before their sum is added to the total, and those added at once. */
 const [rowBlock, together] = [64, 4];
 
-export function simdRows(context: LoweringContext): Moved {
+/**
+ * `ofAnyLength`: sums that are known to be short are added up in the order of those that are not.
+ */
+export function simdRows(context: LoweringContext, ofAnyLength = false): Moved {
   const { group } = context;
-  const small = isSmall(group.inner);
+  const small = !ofAnyLength && isSmall(group.inner);
   const merged = apply(naive(naiveRows(context)), ["merge"]);
   const [outer, inner] = [loopsOf(merged.body, group.outer), loopsOf(merged.body, group.inner)];
   const line = outer.at(-1)?.body ?? merged.body;

@@ -34,6 +34,10 @@ const cases: readonly Refusal[] = [
     () => decoderConfig({ ...json, model_type: "mamba" }),
   ],
   [
+    "config: llama needs other values: vocab_size is 2147483648; num_hidden_layers is 1e+308\n  take the config.json that came with the weights",
+    () => decoderConfig({ ...json, vocab_size: 2 ** 31, num_hidden_layers: 1e308 }),
+  ],
+  [
     'config: llama needs other values: vocab_size is absent; num_hidden_layers is "2"; num_key_value_heads is 3, which does not divide 2\n  take the config.json that came with the weights',
     () =>
       decoderConfig({

@@ -18,6 +18,11 @@ const activations: Readonly<Record<string, ActivationName>> = {
   quick_gelu: "quickGelu",
 };
 
+/** Indices of tensors are i32. */
+const mostCount = 2 ** 31 - 1;
+/** The deepest public networks have some hundreds. */
+const mostLayers = 10_000;
+
 export class Reader {
   readonly type: string;
   readonly all: Json;
@@ -62,13 +67,18 @@ export class Reader {
     this.refuse(`${this.nameOf(name)} is`, value);
   }
 
-  /** A whole number of 1 or more; what is not becomes 1, so that reading goes on. */
-  count(name: string, otherwise?: number): number {
+  /** A whole number of 1 to `most`; what is not becomes 1, so that reading goes on. */
+  count(name: string, otherwise?: number, most = mostCount): number {
     const value = this.get(name) ?? otherwise;
-    if ((Number.isInteger(value) && (value as number) > 0) || value === Infinity)
-      return value as number;
+    const whole = Number.isInteger(value) && (value as number) > 0 && (value as number) <= most;
+    if (whole || (value === Infinity && otherwise === Infinity)) return value as number;
     this.#refuse(name, value);
     return 1;
+  }
+
+  /** How many layers a network has: lists are made of so many. */
+  layers(name: string): number {
+    return this.count(name, undefined, mostLayers);
   }
 
   /** A number above 0. */

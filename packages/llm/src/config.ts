@@ -55,7 +55,7 @@ export function decoderConfig(json: unknown): DecoderConfig {
   const kvHeads = read.count("num_key_value_heads", heads);
   const vocabulary = read.count("vocab_size");
   const hidden = read.count("intermediate_size", type === "gpt2" ? 4 * width : undefined);
-  const layers = read.count("num_hidden_layers");
+  const layers = read.layers("num_hidden_layers");
   const share = read.real("partial_rotary_factor", 1)!;
   const isQwen = /^qwen/.test(type) && all.use_sliding_window === true;
   const window =

@@ -117,7 +117,7 @@ export function encoderConfig(json: unknown): EncoderConfig {
     vocabulary: read.count("vocab_size"),
     width,
     hidden: read.count("intermediate_size"),
-    layers: read.count("num_hidden_layers"),
+    layers: read.layers("num_hidden_layers"),
     heads,
     context: row.placesPastPadding ? places - padding - 1 : places,
     places,

@@ -44,7 +44,7 @@ export function whisperConfig(json: unknown): WhisperConfig {
     const heads = read.count(`${name}_attention_heads`);
     if (width % heads)
       read.wrong(`${name}_attention_heads is ${heads}, which does not divide ${width}`);
-    return { heads, layers: read.count(`${name}_layers`), hidden: read.count(`${name}_ffn_dim`) };
+    return { heads, layers: read.layers(`${name}_layers`), hidden: read.count(`${name}_ffn_dim`) };
   };
   const config: WhisperConfig = {
     width,

@@ -159,4 +159,12 @@ test("coordinates of coordinates recombine to the index they were taken from", (
   }
 });
 
+test("loop variables over numbers are made once, whatever a process has compiled before", () => {
+  for (let n = 0; n < 10_000; n++) {
+    const made = loopVar(`v${n}`, n);
+    assert.is(loopVar(`v${n}`, n), made);
+    assert.is(maxOfDim(made), Math.max(0, n - 1));
+  }
+});
+
 test.run();

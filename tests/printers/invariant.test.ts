@@ -4,14 +4,14 @@
  * guard.
  */
 import type { KernelText } from "@kiln-ml/artifact";
-import { anyInteger, loopVar, subDim } from "@kiln-ml/ir";
+import { addDim, anyInteger, loopVar, mulDim, subDim } from "@kiln-ml/ir";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import type { Kernel, Stmt } from "../../compiler/src/kernel/kernel.ts";
+import type { Expr, Kernel, Stmt } from "../../compiler/src/kernel/kernel.ts";
 import { emitJs } from "../../compiler/src/targets/js/emit.ts";
 import { emitWasm } from "../../compiler/src/targets/wasm/emit.ts";
 import { emitWgsl } from "../../compiler/src/targets/wgsl/emit.ts";
-import { call, kernel, load, loop, param, store } from "./kernels.ts";
+import { call, f32, kernel, load, loop, param, ref, store } from "./kernels.ts";
 import { runJs } from "./run-js.ts";
 import { runWasm } from "./run-wasm.ts";
 
@@ -34,18 +34,40 @@ const scale = (guarded = false): Kernel => {
   return kernel("scale", params, [body]);
 };
 
+const one: Expr = { kind: "const", dtype: "i32", value: 1 };
+const onward = store("place", 0, call("add", "i32", load("place", 0, "i32"), one));
+const walked = [
+  param("place", 1, "readwrite", "i32"),
+  param("table", 10),
+  param("out", 4, "write"),
+  param("more", 4, "write"),
+];
+
 /** out[i] = table[place[0]], and one place on: a loop that changes what its index is read from. */
-const walk = (): Kernel => {
-  const next = call("add", "i32", load("place", 0, "i32"), {
-    kind: "const",
-    dtype: "i32",
-    value: 1,
-  });
-  return kernel(
-    "walk",
-    [param("place", 1, "readwrite", "i32"), param("table", 10), param("out", 4, "write")],
-    [loop(i, 4, [dynamic, store("out", i, load("table", at)), store("place", 0, next)])],
-  );
+const walk = (): Kernel =>
+  kernel("walk", walked, [
+    loop(i, 4, [dynamic, store("out", i, load("table", at)), onward]),
+    loop(i, 4, [store("more", i, f32(0))]),
+  ]);
+
+/** The same for two loops side by side: all of one at a place, all of the other one place on. */
+const step = (): Kernel => {
+  const value = load("table", addDim(mulDim(at, 2), mulDim(i, -1)));
+  return kernel("step", walked, [
+    loop(i, 4, [dynamic, store("out", i, value)]),
+    onward,
+    loop(i, 4, [dynamic, store("more", i, value)]),
+  ]);
+};
+
+/** Two loops side by side in which one name is another element, and what is made of it one text. */
+const renamed = (kind: "serial" | "simd"): Kernel => {
+  const value = call("add", "f32", call("mul", "f32", ref("v"), ref("v")), load("table", i));
+  const own = (n: number): Stmt => ({ kind: "let", name: "v", value: load("table", n) });
+  return kernel("renamed", walked, [
+    loop(i, 4, [own(2), store("out", i, value)], kind),
+    loop(i, 4, [own(3), store("more", i, value)], kind),
+  ]);
 };
 
 const printers: Readonly<Record<string, readonly [(k: Kernel) => KernelText, RegExp]>> = {
@@ -77,17 +99,31 @@ const table = Float32Array.from({ length: 10 }, (_, k) => k * k);
 
 type Arrays = readonly (Float32Array | Int32Array)[];
 
-test("js and wasm: an index that the loop changes is found anew", () => {
+/** What js and wasm make of `out` and `more`, and the place where it ends. */
+function ran(k: () => Kernel): [out: number[], more: number[], place: number][] {
   const runs = [
-    (a: Arrays) => runJs(emitJs(walk(), { rounding: "on-store" }), a, []),
-    (a: Arrays) => runWasm(emitWasm(walk()), a, {}),
+    (a: Arrays) => runJs(emitJs(k(), { rounding: "on-store" }), a, []),
+    (a: Arrays) => runWasm(emitWasm(k()), a, {}),
   ];
-  for (const run of runs) {
-    const [place, out] = [Int32Array.of(3), new Float32Array(4)];
-    run([place, table, out]);
-    assert.equal([...out], [9, 16, 25, 36]);
-    assert.is(place[0], 7);
-  }
+  return runs.map((run) => {
+    const [place, out, more] = [Int32Array.of(3), new Float32Array(4), new Float32Array(4)];
+    run([place, table, out, more]);
+    return [[...out], [...more], place[0]!];
+  });
+}
+
+test("js and wasm: an index that the loop changes is found anew", () => {
+  for (const found of ran(walk)) assert.equal(found, [[9, 16, 25, 36], [0, 0, 0, 0], 7]);
+});
+
+test("js and wasm: an index that changes between two loops is found anew, with what it leads to", () => {
+  for (const found of ran(step)) assert.equal(found, [[36, 25, 16, 9], [64, 49, 36, 25], 4]);
+});
+
+test("js and wasm: a name of two values stands for its own in each of two loops", () => {
+  for (const kind of ["serial", "simd"] as const)
+    for (const found of ran(() => renamed(kind)))
+      assert.equal(found, [[16, 17, 20, 25], [81, 82, 85, 90], 3]);
 });
 
 test.run();

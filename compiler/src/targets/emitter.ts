@@ -20,6 +20,7 @@ import { plainName } from "../kernel/names.ts";
 import { changedBy, dependsOn, type Facts, factsOf } from "../kernel/uses.ts";
 import { indexText } from "./index-text.ts";
 import {
+  forget,
   openScope,
   prec,
   type Scope,
@@ -27,6 +28,7 @@ import {
   scopesFrom,
   setValue,
   type Text,
+  unbind,
   type Value,
 } from "./scope.ts";
 import type { Call, Language, Load } from "./target-language.ts";
@@ -334,18 +336,25 @@ export class Emitter<V extends Value = Text, L = string> {
   /** Binds the let `name` in the outermost block where its value is the same. */
   bindLet(name: string, e: Expr): void {
     if (e.kind === "const") {
-      this.bindName(name, this.language.constant(e.value, e.dtype));
+      this.bindAt(this.scope.depth, name, this.language.constant(e.value, e.dtype));
       return;
     }
     const depth = Math.max(this.depthOf(e), this.closedDepth());
+    // The same let of another copy of a loop's body.
+    const { exprs, names } = scopeAt(this.scope, depth);
+    const known = exprs.get(e);
+    if (known && names.get(name) === known) {
+      this.bindAt(depth, name, known);
+      return;
+    }
     const text = this.at(depth, () => {
       const value = e.kind === "load" || e.kind === "call" ? this.valueOf(e) : this.text(e);
       const fresh = this.fresh(name);
       const bound = this.language.named(fresh, value.lanes);
       this.line(this.language.declare(fresh, value, e.dtype));
-      this.bindName(name, bound);
       return bound;
     });
+    this.bindAt(depth, name, text);
     if (e.kind !== "ref") scopeAt(this.scope, depth).exprs.set(e, text);
   }
 
@@ -355,20 +364,24 @@ export class Emitter<V extends Value = Text, L = string> {
    */
   bindDynamic(name: string, e: Expr, asIndex: (value: V) => V): void {
     const depth = Math.max(this.depthOf(e), this.closedDepth());
-    this.at(depth, () => {
+    const index = this.at(depth, () => {
       const { dynamic } = this.scope;
       const known = dynamic.get(e);
-      if (known) {
-        this.bindName(name, known);
-        return;
-      }
+      if (known) return known;
       const value = asIndex(this.text(e));
       const fresh = this.fresh(name);
       this.line(this.language.declare(fresh, value, "index"));
       const bound = this.language.named(fresh, 1);
       dynamic.set(e, bound);
-      this.bindName(name, bound);
+      return bound;
     });
+    this.bindAt(depth, name, index);
+  }
+
+  /** Binds a name in the block at `depth`; what was made of another value of it is forgotten. */
+  private bindAt(depth: number, name: string, value: V): void {
+    if (unbind(this.scope, depth, name, value)) forget(this.scope, name);
+    this.at(depth, () => this.bindName(name, value));
   }
 
   /** The text of `e` as the value of a name: already bound, or its own. */

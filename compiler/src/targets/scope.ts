@@ -4,6 +4,7 @@
  */
 import type { Dim } from "@kiln-ml/ir";
 import type { Expr } from "../kernel/kernel.ts";
+import { exprVaries } from "../kernel/varies.ts";
 
 /**
  * What an expression is printed as: the strength of its outermost operator, and its lanes (1, or a
@@ -75,6 +76,36 @@ export function openScope<V extends Value = Text, L = string>(
 export function setValue<V extends Value, L>(scope: Scope<V, L>, name: string, value: Dim): void {
   scope.values.set(name, value);
   scope.resolved.clear();
+}
+
+/**
+ * Before a name is bound in the block at `depth`: ends what deeper ones bind it to. True if an open
+ * block binds it to another value, as loops side by side may in the block around both.
+ */
+export function unbind<V extends Value, L>(
+  scope: Scope<V, L>,
+  depth: number,
+  name: string,
+  value: V,
+): boolean {
+  let differs = false;
+  for (const s of scopesFrom(scope)) {
+    const before = s.names.get(name);
+    differs ||= before !== undefined && before !== value;
+    if (s.depth > depth) s.names.delete(name);
+  }
+  return differs;
+}
+
+/** Forgets what open blocks have bound that speaks of a name. */
+export function forget<V extends Value, L>(scope: Scope<V, L>, name: string): void {
+  const by = { symbols: new Set([name]), name: (n: string) => n === name };
+  for (const { exprs, dynamic, indices } of scopesFrom(scope)) {
+    for (const bound of [exprs, dynamic])
+      for (const e of bound.keys()) if (exprVaries(e, by)) bound.delete(e);
+    // Keys are sums as text: one that has the name as a part of another is found again, no more.
+    for (const key of indices.keys()) if (key.includes(name)) indices.delete(key);
+  }
 }
 
 /** The open blocks from `scope` outwards. */

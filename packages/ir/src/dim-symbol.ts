@@ -39,18 +39,24 @@ function rangeText(min: number, max: number): string {
 
 /** Loop variables over numbers, by name: kernels have the same few, and ask for their keys. */
 const loopVars = new Map<string, Map<number, DimExpr>>();
-/** Names that are remembered, and extents of each. */
-const mostRemembered = 512;
+/** Those that are remembered before all are forgotten: some 3 MB. */
+const mostRemembered = 8192;
+let remembered = 0;
 
 /** A loop variable: 0 ≤ name < extent. */
 export function loopVar(name: string, extent: Dim): DimExpr {
   if (typeof extent !== "number") return newLoopVar(name, extent);
-  const known = loopVars.get(name) ?? new Map<number, DimExpr>();
-  const found = known.get(extent);
+  const found = loopVars.get(name)?.get(extent);
   if (found) return found;
+  if (remembered === mostRemembered) {
+    loopVars.clear();
+    remembered = 0;
+  }
   const made = newLoopVar(name, extent);
-  if (known.size < mostRemembered) known.set(extent, made);
-  if (loopVars.size < mostRemembered) loopVars.set(name, known);
+  const known = loopVars.get(name);
+  if (known) known.set(extent, made);
+  else loopVars.set(name, new Map([[extent, made]]));
+  remembered++;
   return made;
 }
 

@@ -1,7 +1,9 @@
 /** `--extents`: what the symbols of an ONNX file are, so that it compiles ahead of its inputs. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { GraphError } from "@kiln-ml/ir";
 import { writeModel } from "@kiln-ml/onnx";
+import { loadOnnx } from "kiln-ml/onnx";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { int64, modelOf } from "../onnx/small-model.ts";
@@ -40,6 +42,21 @@ test("one may be an expression in others", () => {
 test("a name that the file does not have is refused", () => {
   const { code, err } = project.kiln("bench", "small.onnx", "--extents", "row=6");
   assert.is(err, "kiln bench: the model has no dim row\n  its dims are rows, x_1\n");
+  assert.is(code, 2);
+});
+
+test("an extent that is none is told by its name", () => {
+  const bytes = writeModel(model);
+  for (const given of ["-1", "2*", "--", "(3", "k k", "", -1, 1.5, 2 ** 60])
+    assert.throws(
+      () => loadOnnx(bytes, { dims: { rows: given } }),
+      (e: Error) =>
+        e instanceof GraphError &&
+        e.message ===
+          `loadOnnx: the extent rows must be a whole number or an expression in symbols, got ${JSON.stringify(given)}\n  such as { "rows": 64 }, or "32*h"`,
+    );
+  const { err, code } = project.kiln("bench", "small.onnx", "--extents", "__proto__=3");
+  assert.match(err, "the model has no dim __proto__");
   assert.is(code, 2);
 });
 

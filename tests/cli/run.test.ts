@@ -57,6 +57,20 @@ test("--trace writes stages and kernels as slices that lie one after another", (
   assert.ok(kernel.ts >= run.ts && kernel.ts + kernel.dur <= run.ts + run.dur + 1e-3);
 });
 
+test("--trace makes folders on its way, and is refused before the script runs where it is none", () => {
+  const made = project.kiln("run", "--target", "js", "--trace", "a/b/t.json", "good.ts");
+  assert.match(made.err, /^wrote a\/b\/t\.json: \d+ slices\n$/);
+  for (const [given, got] of [
+    ["--trace=", '""'],
+    ["--trace=lib", "lib"],
+  ] as const) {
+    const { code, out, err } = project.kiln("run", "--no-check", given, "good.ts");
+    assert.is(err, `kiln run: --trace takes the path of a file, got ${got}\n`);
+    assert.is(out, "");
+    assert.is(code, 2);
+  }
+});
+
 test("--why-recompiled says what made each program after the first another", () => {
   project.write(
     "again.ts",

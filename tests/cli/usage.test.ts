@@ -186,6 +186,22 @@ test("a dim that is no number, an extent that is no expression, and extents of a
   );
 });
 
+const extentsLike = "kiln bench: --extents must be like batch=1,height=32*h, got";
+
+test("dims and extents with no value, with another behind it, and told twice", async () => {
+  const like = "must be like N=32,T=8, got";
+  const script = "packages/tools/start.mjs";
+  for (const given of ["N=", "N= ", "=3", "N=3=4", "N=1e2", "N=-1", "N=99999999999999999999"])
+    await refuses(["bench", `--dims=${given}`, script], `kiln bench: --dims ${like} ${given}`);
+  const twice = ["bench", "--dims", "N=3,N=4", script];
+  await refuses(twice, "kiln bench: --dims says twice what N is: N=3,N=4");
+  await refuses(
+    ["bench", "--extents", "n=3,n=k", script],
+    "kiln bench: --extents says twice what n is: n=3,n=k",
+  );
+  await refuses(["bench", "--extents", "n=", script], `${extentsLike} n=`);
+});
+
 test("compile without a place to write to", () =>
   refuses(
     ["compile", "package.json"],

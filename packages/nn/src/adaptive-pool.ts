@@ -90,8 +90,8 @@ export class AdaptiveAvgPool1d extends AdaptivePool {
 /**
  * Means over a grid of `size`: row i covers ⌊i·H/h⌋ up to ⌈(i+1)·H/h⌉, columns alike.
  *
- * x: f32[N, C, H, W] → f32[N, C, h, w]. Throws ShapeError if H or W is symbolic and `size` is not
- * 1. `torch.nn.AdaptiveAvgPool2d`.
+ * x: f32[N, C, H, W] → f32[N, C, h, w]. Throws ShapeError if H or W is symbolic and `size` is
+ * not 1. `torch.nn.AdaptiveAvgPool2d`.
  *
  * @example
  *   new nn.AdaptiveAvgPool2d([1, 1]).forward(tensor([[[[1, 3], [5, 7]]]])) // [[[[4]]]]

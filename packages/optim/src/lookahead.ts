@@ -46,8 +46,8 @@ const lookaheadOptions: OptionNames<LookaheadOptions> = { k: 1, alpha: 1, name: 
  * φ begin as what the parameters are before the first step; a step that is skipped by `when` does
  * not count.
  *
- * One more tensor a parameter. Throws GraphError for options out of range. Zhang et al. 2019, alg.
- * 1. `optax.lookahead`; no counterpart in PyTorch.
+ * One more tensor a parameter. Throws GraphError for options out of range. Zhang et al. 2019,
+ * alg. 1. `optax.lookahead`; no counterpart in PyTorch.
  *
  * @example
  *   const w = param([1, -1]);

@@ -20,8 +20,8 @@ const names: OptionNames<FourierOptions> = { axis: 1, n: 1 };
 
 /**
  * Xₖ = Σ_j xⱼ·e^(−2πi·jk/n) along an axis, of a complex tensor. z: [..., n, 2] → the same, f32 or
- * f64; halves are computed in f32. A line whose length has factors is one product a factor beyond
- * 256. `torch.fft.fft`, `numpy.fft.fft`.
+ * f64; halves are computed in f32. A line whose length has factors is one product a factor
+ * beyond 256. `torch.fft.fft`, `numpy.fft.fft`.
  *
  * Throws ShapeError if z is not complex, or the length is a symbol and `n` is not given.
  *

@@ -107,8 +107,8 @@ export function emptyLike(x: Tensor): Tensor {
  * start, start + step, … before stop; with one extent 0, 1, …, n − 1.
  *
  * → [⌈(stop − start)/step⌉], none where stop is not beyond start. i32, or f32 where a number has a
- * fraction. Of extents that are symbols the step is a whole number. Throws ShapeError for a step of
- * 0. `torch.arange`, `numpy.arange`.
+ * fraction. Of extents that are symbols the step is a whole number. Throws ShapeError for a step
+ * of 0. `torch.arange`, `numpy.arange`.
  *
  * @param n The end of 0, 1, … when it stands alone.
  * @param dtype i32, or f32 where a number has a fraction.

@@ -1,4 +1,5 @@
 /** `kiln run`: a script, with the target and fusion chosen from outside, and a profile at its end. */
+import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { settings } from "../devices/settings.ts";
 import { takeDevice } from "./device.ts";
@@ -8,7 +9,7 @@ import { Profile } from "./profile.ts";
 import { isArtifact, runArtifact } from "./ready.ts";
 import { whyRecompiled } from "./recompiles.ts";
 import { loadScript } from "./script.ts";
-import { complain, say } from "./terminal.ts";
+import { note, say } from "./terminal.ts";
 import { Trace } from "./trace.ts";
 import { useTuning } from "./tuning.ts";
 import {
@@ -86,7 +87,8 @@ export async function run(args: readonly string[]): Promise<number> {
 /** What is told of the script's programs when it has ended. */
 function watch({ profile: asked, trace: path, json }: Parsed["values"]): void {
   const profile = asked ? new Profile() : undefined;
-  const trace = typeof path === "string" ? new Trace() : undefined;
+  const file = traceFile(path);
+  const trace = file === undefined ? undefined : new Trace();
   if (!profile && !trace) return;
   if (trace) settings.compiling = (stage, ms) => trace.stage(stage, ms);
   settings.profile = (program, timings) => {
@@ -95,8 +97,17 @@ function watch({ profile: asked, trace: path, json }: Parsed["values"]): void {
   };
   process.once("exit", () => {
     if (profile) say(json ? profile.json() : profile.print());
-    if (!trace) return;
-    trace.write(String(path));
-    complain(`wrote ${short(resolve(String(path)))}: ${trace.size} slices\n`);
+    if (!trace || file === undefined) return;
+    trace.write(file);
+    note(`wrote ${short(file)}: ${trace.size} slices\n`);
   });
+}
+
+/** Where the trace is to be. Throws UsageError before the script runs, for what is no file. */
+function traceFile(path: Parsed["values"][string]): string | undefined {
+  if (typeof path !== "string") return undefined;
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (path === "" || found?.isDirectory())
+    throw new UsageError(`kiln run: --trace takes the path of a file, got ${path || '""'}`);
+  return resolve(path);
 }

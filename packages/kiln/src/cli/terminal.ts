@@ -1,6 +1,6 @@
 /**
- * The only way to the terminal: what files say, such as names, cannot move its cursor, change its title or hide a part of a
- * line. Everything that the command prints goes through here.
+ * The only way to the terminal: what files say, such as names, cannot move its cursor, change its
+ * title or hide a part of a line. Everything that the command prints goes through here.
  */
 import { visible } from "@kiln-ml/ir/errors";
 
@@ -10,7 +10,10 @@ export function say(text: string): void {
   process.stdout.write(visible(text));
 }
 
-/** Prints to the standard error; the first line in red where a terminal shows colours and NO_COLOR is not set. */
+/**
+ * Prints a failure to the standard error; the first line in red where a terminal shows colours and
+ * NO_COLOR is not set.
+ */
 export function complain(text: string): void {
   status("");
   const plain = visible(text);
@@ -19,6 +22,12 @@ export function complain(text: string): void {
   process.stderr.write(
     coloured && end > 0 ? `\x1b[31m${plain.slice(0, end)}\x1b[0m${plain.slice(end)}` : plain,
   );
+}
+
+/** Prints to the standard error what is no failure: results are on the standard output alone. */
+export function note(text: string): void {
+  status("");
+  process.stderr.write(visible(text));
 }
 
 let isShown = false;

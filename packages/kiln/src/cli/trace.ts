@@ -1,9 +1,11 @@
 /**
  * `kiln run --trace`: what was compiled and what ran as a file that Perfetto and Chrome's
  * `about:tracing` open. Kernels are told with their times but not their starts: those of a run are
- * laid end to end, up to the moment at which they were read.
+ * laid end to end, up to the moment at which they were read. Slices of a row that began before the
+ * one in front of them ended would not be shown: none does.
  */
-import { writeFileSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { dirname } from "node:path";
 import type { KernelTiming } from "@kiln-ml/runtime/loader";
 import type { CompileStage } from "../devices/settings.ts";
 
@@ -25,6 +27,8 @@ export class Trace {
   readonly #slices: Slice[] = [];
   readonly #now: () => number;
   readonly #began: number;
+  /** When the last slice of each row ended. */
+  readonly #ends = { compile: 0, run: 0 };
 
   /** `now` is a clock in milliseconds. */
   constructor(now: () => number = () => performance.now()) {
@@ -34,23 +38,37 @@ export class Trace {
 
   /** A stage of a program that is done, which took so long. */
   stage({ program, stage }: CompileStage, ms: number): void {
-    this.#add("compile", stage, this.#now() - ms, ms, { program });
+    const end = this.#passed();
+    // The time that telling takes is in it: a stage begins where the one before it ended.
+    const start = Math.max(this.#ends.compile, end - ms);
+    this.#add("compile", stage, start, end, { program });
+    this.#ends.compile = end;
   }
 
-  /** A run that is done, kernel by kernel. */
+  /** A run that is done, kernel by kernel: behind the one before it, if they are read at once. */
   run(program: string, timings: readonly KernelTiming[]): void {
     const whole = timings.reduce((sum, { ms }) => sum + ms, 0);
-    let at = this.#now() - whole;
-    this.#add("run", program, at, whole, { kernels: timings.length });
-    for (const { name, ms, bytes, flops, timing } of timings) {
-      this.#add("kernel", name, at, ms, { program, bytes, flops, timing });
-      at += ms;
-    }
+    const start = Math.max(this.#ends.run, this.#passed() - whole);
+    this.#add("run", program, start, start + whole, { kernels: timings.length });
+    let at = start;
+    timings.forEach(({ name, ms, bytes, flops, timing }, i) => {
+      const end = i === timings.length - 1 ? start + whole : at + ms;
+      this.#add("kernel", name, at, end, { program, bytes, flops, timing });
+      at = end;
+    });
+    this.#ends.run = start + whole;
   }
 
-  #add(cat: Slice["cat"], name: string, at: number, ms: number, args: Slice["args"]): void {
-    const ts = Math.max(0, (at - this.#began) * 1000);
-    this.#slices.push({ name, cat, ph: "X", ts, dur: ms * 1000, pid: 1, tid: threads[cat], args });
+  /** Milliseconds since it began. */
+  #passed(): number {
+    return this.#now() - this.#began;
+  }
+
+  /** Both ends in whole nanoseconds, as readers keep them: what touches still does. */
+  #add(cat: Slice["cat"], name: string, start: number, end: number, args: Slice["args"]): void {
+    const [from, to] = [start, end].map((ms) => Math.round(ms * 1e6)) as [number, number];
+    const [ts, dur] = [from / 1000, (to - from) / 1000];
+    this.#slices.push({ name, cat, ph: "X", ts, dur, pid: 1, tid: threads[cat], args });
   }
 
   /** The file's text. */
@@ -70,7 +88,9 @@ export class Trace {
     return JSON.stringify({ traceEvents: [...heads, ...this.#slices], displayTimeUnit: "ms" });
   }
 
+  /** Folders on the way to it are made. */
   write(path: string): void {
+    mkdirSync(dirname(path), { recursive: true });
     writeFileSync(path, this.json());
   }
 

@@ -9,7 +9,7 @@ import { madeUpArguments } from "./made-up.ts";
 import { frontOf, loadModel, modelHelp } from "./model.ts";
 import { helpOf, type Option, shared, tableOf } from "./options.ts";
 import { table } from "./table.ts";
-import { complain, say } from "./terminal.ts";
+import { note, say } from "./terminal.ts";
 import { countFrom, dimsFrom, oneFile, parseOptions, targetFrom, UsageError } from "./usage.ts";
 
 export const options: readonly Option[] = [
@@ -76,7 +76,7 @@ export async function run(args: readonly string[]): Promise<number> {
       rounds,
       most,
       guaranteedLimits: values["guaranteed-limits"] === true,
-      observe: ({ name }) => process.stderr.isTTY && complain(`${name} is tuned\n`),
+      observe: ({ name }) => process.stderr.isTTY && note(`${name} is tuned\n`),
     },
   );
   if (kernels.length > 0) await addTuning(found, output);

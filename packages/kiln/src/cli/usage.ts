@@ -122,16 +122,8 @@ export function dimsFrom(
   command: string,
   value: Parsed["values"][string],
 ): Readonly<Record<string, number>> {
-  const dims: Record<string, number> = {};
-  for (const part of String(value ?? "").split(",")) {
-    if (part === "") continue;
-    const [name, extent] = part.split("=");
-    const n = Number(extent);
-    if (!name || !Number.isInteger(n) || n < 0)
-      throw new UsageError(`kiln ${command}: --dims must be like N=32,T=8, got ${value}`);
-    dims[name] = n;
-  }
-  return dims;
+  const like = { option: "--dims", such: "N=32,T=8", extent: /^\d+$/ };
+  return Object.fromEntries(pairsFrom(command, like, value).map(([n, e]) => [n, Number(e)]));
 }
 
 /** `batch=1,height=32*h` as what `loadOnnx` takes for the symbols of a file. */
@@ -139,16 +131,35 @@ export function extentsFrom(
   command: string,
   value: Parsed["values"][string],
 ): Readonly<Record<string, number | string>> {
-  const extents: Record<string, number | string> = {};
+  const such = "batch=1,height=32*h";
+  const like = { option: "--extents", such, extent: /^[A-Za-z0-9_+*() -]+$/ };
+  const pairs = pairsFrom(command, like, value);
+  return Object.fromEntries(pairs.map(([n, e]) => [n, /^\d+$/.test(e) ? Number(e) : e]));
+}
+
+interface Like {
+  readonly option: string;
+  readonly such: string;
+  /** What stands behind the `=`. */
+  readonly extent: RegExp;
+}
+
+/** Names and extents, each name once. Throws UsageError for anything else. */
+function pairsFrom(
+  command: string,
+  { option, such, extent }: Like,
+  value: Parsed["values"][string],
+): [string, string][] {
+  const pairs = new Map<string, string>();
   for (const part of String(value ?? "").split(",")) {
     if (part === "") continue;
     const at = part.indexOf("=");
-    const [name, extent] = [part.slice(0, at).trim(), part.slice(at + 1).trim()];
-    if (at < 1 || name === "" || !/^[A-Za-z0-9_+*() -]+$/.test(extent))
-      throw new UsageError(
-        `kiln ${command}: --extents must be like batch=1,height=32*h, got ${value}`,
-      );
-    extents[name] = /^\d+$/.test(extent) ? Number(extent) : extent;
+    const [name, given] = [part.slice(0, Math.max(0, at)).trim(), part.slice(at + 1).trim()];
+    if (name === "" || !extent.test(given) || Number(given) > Number.MAX_SAFE_INTEGER)
+      throw new UsageError(`kiln ${command}: ${option} must be like ${such}, got ${value}`);
+    if (pairs.has(name))
+      throw new UsageError(`kiln ${command}: ${option} says twice what ${name} is: ${value}`);
+    pairs.set(name, given);
   }
-  return extents;
+  return [...pairs];
 }

@@ -1,7 +1,8 @@
 /**
- * The symbols of an ONNX file as dims: names that are no identifiers are made so, and a caller may say what a symbol is made of.
+ * The symbols of an ONNX file as dims: names that are no identifiers are made so, and a caller may
+ * say what a symbol is made of.
  */
-import { type Dim, dim, isStatic, parseDim, sameDim, substitute } from "@kiln-ml/ir";
+import { type Dim, dim, GraphError, isStatic, parseDim, sameDim, substitute } from "@kiln-ml/ir";
 import type { ValueDef } from "@kiln-ml/onnx";
 import { Equations, solvable } from "./equations.ts";
 
@@ -10,18 +11,46 @@ const identifier = (name: string): string => {
   return /^[A-Za-z_]/.test(plain) ? plain : `_${plain}`;
 };
 
-/** The declared extents of a model's inputs as dims. Texts that differ are different symbols, whatever is left of them. */
+/** What a caller says that a symbol is. */
+function extentOf(name: string, given: unknown): Dim {
+  const extent = typeof given === "string" ? parsed(given) : given;
+  const isSymbolic = typeof given === "string" && typeof extent === "object";
+  if (isSymbolic || (Number.isSafeInteger(extent) && (extent as number) >= 0)) return extent as Dim;
+  throw new GraphError(
+    `loadOnnx: the extent ${name} must be a whole number or an expression in symbols, got ${JSON.stringify(given)}\n  such as { ${JSON.stringify(name)}: 64 }, or "32*h"`,
+  );
+}
+
+/** Undefined for a text that is no dim. */
+function parsed(text: string): Dim | undefined {
+  const names = text.match(/[A-Za-z_][A-Za-z0-9_]*/g) ?? [];
+  const symbols = new Map(names.map((name) => [name, dim(name)]));
+  try {
+    return parseDim(text, symbols);
+  } catch (error) {
+    if (error instanceof GraphError) return undefined;
+    throw error;
+  }
+}
+
+/**
+ * The declared extents of a model's inputs as dims. Texts that differ are different symbols,
+ * whatever is left of them.
+ */
 export class DeclaredExtents {
-  readonly #given: Readonly<Record<string, number | string>>;
+  readonly #given: ReadonlyMap<string, Dim>;
   readonly #names = new Map<string, string>();
   readonly #equations = new Equations();
   /** What is declared of inputs, with what was learnt: every run asks for it. */
   readonly #shapes = new Map<string, readonly Dim[]>();
   readonly #taken = new Set<string>();
 
-  /** `given` says what a symbol stands for: a number, or an expression in other symbols. */
+  /**
+   * `given` says what a symbol stands for: a number, or an expression in other symbols. Throws
+   * GraphError for what is neither.
+   */
   constructor(inputs: readonly ValueDef[], given: Readonly<Record<string, number | string>>) {
-    this.#given = given;
+    this.#given = new Map(Object.entries(given).map(([name, is]) => [name, extentOf(name, is)]));
     // Symbols keep their names before extents that have none.
     for (const { type } of inputs)
       if (type?.kind === "tensor")
@@ -50,8 +79,9 @@ export class DeclaredExtents {
   }
 
   /**
-   * The symbols that are 0 for inputs of these shapes; undefined where an extent of 0 belongs to no symbol alone, or the shapes are not
-   * what was learnt. What was declared is checked, with a message, when the program runs.
+   * The symbols that are 0 for inputs of these shapes; undefined where an extent of 0 belongs to no
+   * symbol alone, or the shapes are not what was learnt. What was declared is checked, with a
+   * message, when the program runs.
    */
   emptyIn(
     inputs: readonly ValueDef[],
@@ -77,12 +107,10 @@ export class DeclaredExtents {
   #of(d: number | string | undefined, input: string, axis: number): Dim {
     if (typeof d === "number") return d;
     const plain = `${input}_${axis}`;
-    const given = Object.hasOwn(this.#given, d || plain) ? this.#given[d || plain]! : undefined;
-    if (typeof given === "number") return given;
-    if (given === undefined)
-      return dim(d ? this.#name(d, d) : this.#name(`[${axis}] ${input}`, plain));
-    const names = given.match(/[A-Za-z_][A-Za-z0-9_]*/g) ?? [];
-    return parseDim(given, new Map(names.map((name) => [name, dim(name)])));
+    return (
+      this.#given.get(d || plain) ??
+      dim(d ? this.#name(d, d) : this.#name(`[${axis}] ${input}`, plain))
+    );
   }
 
   /** The name of what `key` tells from others. */

@@ -143,8 +143,8 @@ function inverseErf(x: Tensor): Tensor {
 }
 
 /**
- * The y with erf y = x: ±∞ at ±1, NaN outside. Slopes are y′ = ½√π·e^(y²), y″ = 2y·y′² and y‴ = (2
- * + 8y²)·y′³, exact to the third order.
+ * The y with erf y = x: ±∞ at ±1, NaN outside. Slopes are y′ = ½√π·e^(y²), y″ = 2y·y′² and
+ * y‴ = (2 + 8y²)·y′³, exact to the third order.
  *
  * x: float[…], integers become f32 → the same. `torch.erfinv`. Giles 2010.
  *

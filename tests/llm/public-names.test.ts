@@ -1,5 +1,5 @@
 /** Folders as they are published: with other prefixes, names of old, and what models make. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Constant, writeSafetensors } from "@kiln-ml/artifact";
@@ -85,6 +85,47 @@ test("Whisper with its tied head", async () => {
   const net = new Whisper(whisperConfig(config));
   const tensors = { ...(await tensorsOf(net)), "proj_out.weight": extra };
   await areSame((await loadSpeechModel(folderOf(config, tensors))).net, net);
+});
+
+test("Whisper's texts end where generation_config.json says", async () => {
+  const { eos_token_id: _ends, ...config } = more.whisper.config;
+  const tensors = await tensorsOf(new Whisper(whisperConfig(config)));
+  const files = { "generation_config.json": '{ "eos_token_id": 7 }' };
+  const { net } = await loadSpeechModel(folderOf(config, tensors, files));
+  assert.equal(net.config.ends, [7]);
+});
+
+test("vectors that go through more than is built are refused", async () => {
+  const { config } = more.encoders[0]!;
+  const tensors = await tensorsOf(new Encoder(encoderConfig(config)));
+  const load = (...types: string[]) => {
+    const list = types.map((t) => ({ type: `sentence_transformers.models.${t}` }));
+    const files = { "modules.json": JSON.stringify(list) };
+    return loadEncoder(folderOf(config, tensors, files)).catch((e: Error) => e.message);
+  };
+  assert.is(typeof (await load("Transformer", "Pooling", "Normalize")), "object");
+  assert.is(
+    await load("Transformer", "Pooling", "Dense", "Normalize"),
+    "loadEncoder: modules.json has sentence_transformers.models.Dense, which is not built\n  take a model of Transformer, Pooling, Normalize alone",
+  );
+});
+
+test("links to what is gone are no files, and a file is no folder", async () => {
+  const folder = join(scratch, "links");
+  mkdirSync(folder);
+  symlinkSync(join(scratch, "gone"), join(folder, "config.json"));
+  const told = (path: string) => loadEncoder(path).catch((e: Error) => e.message);
+  const hint = "\n  give the folder of a model";
+  assert.is(
+    await told(folder),
+    `loadEncoder: links has no config.json and no tokenizer.json${hint}`,
+  );
+  writeFileSync(join(folder, "tokenizer.json"), modelFiles["tokenizer.json"]);
+  assert.is(await told(folder), `loadEncoder: links has no config.json${hint}`);
+  assert.is(
+    await told(join(folder, "tokenizer.json")),
+    `loadEncoder: tokenizer.json is no folder${hint}`,
+  );
 });
 
 test("a folder without a model says so", async () => {

@@ -95,6 +95,34 @@ test("a sound is written window by window, and what was heard before is not know
   await Promise.all([session.dispose(), fresh.dispose()]);
 });
 
+test("a sound that is heard ends the text of the one before, and none is written of both", async () => {
+  const session = new SpeechSession(net, { target: "js" });
+  const ended = (act: Promise<unknown>) =>
+    act.then(
+      () => "",
+      (e: Error) => e.message.split("\n")[0],
+    );
+  const other = "generate: another generation has begun on this session";
+  const both = [session.hear(wave(3200, 0.2)), session.hear(wave(900, 0.9))].map(ended);
+  assert.equal(await Promise.all(both), [other, ""]);
+  const all = { language: "en", maxTokens: 6, ends: [] };
+  const first = transcribe({ session, tokenizer }, wave(3200, 0.2), all);
+  await first.next();
+  await session.hear(wave(900, 0.9));
+  assert.is(await ended(first.next()), other);
+  await session.dispose();
+});
+
+test("what is aborted before it begins is not heard", async () => {
+  const session = new SpeechSession(net, { target: "js" });
+  let heard = 0;
+  session.hear = async () => void heard++;
+  const signal = AbortSignal.abort(new Error("enough"));
+  const found = await said(session, wave(10, 1), { signal }).catch((e: Error) => e.message);
+  assert.equal([found, heard], ["enough", 0]);
+  await session.dispose();
+});
+
 test("a language without a token, a longer sound and another model are refused", async () => {
   const session = new SpeechSession(net, { target: "js" });
   const message = (act: Promise<unknown>) =>
@@ -105,6 +133,10 @@ test("a language without a token, a longer sound and another model are refused",
   assert.is(
     await message(said(session, wave(10, 1), { language: "tlh" })),
     'transcribe: the tokenizer has no token for "tlh"',
+  );
+  assert.is(
+    await message(said(session, wave(10, 1), { language: undefined, task: "translate" })),
+    'transcribe: task "translate" goes with a language',
   );
   assert.is(
     await message(session.hear(new Float32Array(3201))),

@@ -82,6 +82,9 @@ browserTest("files that are no model are refused with why, and another can be op
     await page.setInputFiles("#file", file);
     await isIn(page, "failed");
     assert.match(await textOf(page, "#state"), /^\w+Error: .*x\.gguf/);
+    // There is no model any more, and nothing says that there is.
+    assert.is(await textOf(page, "#model"), "");
+    assert.ok(await page.isDisabled("#send"));
     const folder = "packages/site/models/teller";
     const names = ["config.json", "tokenizer.json", "model.safetensors"];
     const buffers = names.map((name) => readFileSync(`${folder}/${name}`));
@@ -96,6 +99,54 @@ browserTest("files that are no model are refused with why, and another can be op
     assert.match(await textOf(page, "#talk li"), /^Once there was a pig called [A-Z]\w+\. /);
   });
 });
+
+/** Drops the site's model as a folder, with another config.json in a folder of it. */
+const dropFolder = (page: Page) =>
+  page.evaluate(async () => {
+    const file = (name: string, parts: BlobPart[]) => ({
+      isFile: true,
+      name,
+      file: (give: (f: File) => void) => give(new File(parts, name)),
+    });
+    const folder = (name: string, list: object[]) => ({
+      isFile: false,
+      name,
+      createReader: () => ({
+        readEntries: (give: (l: object[]) => void) => give(list.splice(0, 100)),
+      }),
+    });
+    const names = ["config.json", "tokenizer.json", "tokenizer_config.json", "model.safetensors"];
+    const own = names.map(async (name) =>
+      file(name, [await (await fetch(`teller/${name}`)).arrayBuffer()]),
+    );
+    const deep = folder("1_Pooling", [
+      file("config.json", ["{}"]),
+      folder("deeper", [file("x.gguf", ["no"])]),
+    ]);
+    const dropped = folder("teller", [...(await Promise.all(own)), deep]);
+    const dataTransfer = { items: [{ webkitGetAsEntry: () => dropped }] };
+    document.body.dispatchEvent(
+      Object.assign(new Event("drop", { bubbles: true }), { dataTransfer }),
+    );
+  });
+
+browserTest(
+  "a model that is exchanged in the middle of an answer is talked to at once",
+  async () => {
+    await visit("gallery/chat.html", async (page) => {
+      await isIn(page, "done");
+      await page.fill("#text", "a story about a hen");
+      await page.click("#send");
+      assert.is(await page.evaluate(() => document.activeElement?.id), "text");
+      await dropFolder(page);
+      await isIn(page, "done");
+      assert.match(await textOf(page, "#model"), /^the model that you dropped: 13\d,\d{3}/);
+      await say(page, "thank you");
+      await isIn(page, "done");
+      assert.is(await textOf(page, "#talk li >> nth=1"), "You are welcome. Shall I tell one more?");
+    });
+  },
+);
 
 const stories = "stories260K in one GGUF file tells what llama2.c does";
 const folder = dataFolder("stories260K");

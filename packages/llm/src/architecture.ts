@@ -49,6 +49,8 @@ export interface Architecture {
   readonly names: Readonly<Record<string, string>>;
   /** What config.json calls the sizes that Llama's calls otherwise. */
   readonly keys: Readonly<Record<string, string>>;
+  /** What a config.json that leaves them out means, where that is not what Llama's means. */
+  readonly defaults: Readonly<Record<string, number>>;
 }
 
 const llama: Architecture = {
@@ -73,6 +75,7 @@ const llama: Architecture = {
   stillEvery: 0,
   names: {},
   keys: {},
+  defaults: {},
 };
 
 const gemma: Architecture = {
@@ -137,19 +140,43 @@ const phi: Architecture = {
     k_norm: "k_layernorm",
   },
   keys: { rms_norm_eps: "layer_norm_eps" },
+  defaults: { partial_rotary_factor: 0.5 },
 };
+
+const qwenWindows = { sliding_window: 4096, max_window_layers: 28 };
 
 /** By the `model_type` of config.json. Llama 2 and 3 and SmolLM are `llama`. */
 export const architectures: Readonly<Record<string, Architecture>> = {
   llama,
-  mistral: { ...llama, fullEvery: Infinity },
-  qwen2: { ...llama, qkvBias: true },
-  qwen3: { ...llama, qkNorm: true },
+  mistral: { ...llama, fullEvery: Infinity, defaults: { sliding_window: 4096 } },
+  qwen2: { ...llama, qkvBias: true, defaults: qwenWindows },
+  qwen3: { ...llama, qkNorm: true, defaults: qwenWindows },
   gemma,
-  gemma2: { ...gemma, postNorms: true, fullEvery: 2 },
-  gemma3_text: { ...gemma, postNorms: true, qkNorm: true, fullEvery: 6 },
+  gemma2: {
+    ...gemma,
+    postNorms: true,
+    fullEvery: 2,
+    defaults: {
+      sliding_window: 4096,
+      query_pre_attn_scalar: 256,
+      attn_logit_softcapping: 50,
+      final_logit_softcapping: 30,
+    },
+  },
+  gemma3_text: {
+    ...gemma,
+    postNorms: true,
+    qkNorm: true,
+    fullEvery: 6,
+    defaults: {
+      sliding_window: 4096,
+      query_pre_attn_scalar: 256,
+      rope_theta: 1e6,
+      rope_local_base_freq: 1e4,
+    },
+  },
   gpt2,
   phi,
   phi3: { ...llama, eps: 1e-5, fused: true, fullEvery: Infinity },
-  smollm3: { ...llama, tied: true, stillEvery: 4 },
+  smollm3: { ...llama, tied: true, stillEvery: 4, defaults: { rope_theta: 2e6 } },
 };

@@ -27,13 +27,23 @@ export class Reader {
   readonly type: string;
   readonly all: Json;
   readonly #keys: Readonly<Record<string, string>>;
+  readonly #defaults: Json;
   readonly #wrong: string[] = [];
 
-  /** `keys` has the names that this config gives to what is asked for by another. */
-  constructor(type: string, all: Json, keys: Readonly<Record<string, string>> = {}) {
+  /**
+   * `keys` has the names that this config gives to what is asked for by another, `defaults` what it
+   * means where it does not say.
+   */
+  constructor(
+    type: string,
+    all: Json,
+    keys: Readonly<Record<string, string>> = {},
+    defaults: Json = {},
+  ) {
     this.type = type;
     this.all = all;
     this.#keys = keys;
+    this.#defaults = defaults;
   }
 
   /** Throws LanguageModelError for what is no object. */
@@ -53,9 +63,16 @@ export class Reader {
     this.#wrong.push(`${what} ${shown(value)}`);
   }
 
-  /** What the file says, or undefined. */
+  /** What the file says or means; undefined for null, which says that there is none. */
   get(name: string): unknown {
-    return this.all[this.nameOf(name)] ?? undefined;
+    const told = this.all[this.nameOf(name)];
+    return told === undefined ? this.#defaults[name] : (told ?? undefined);
+  }
+
+  /** Refuses flags of what is not built. */
+  refuseFlags(value: boolean, names: readonly string[]): void {
+    for (const name of names)
+      if (this.all[name] === value) this.wrong(`${name} is ${value}, which is not built`);
   }
 
   /** What this config calls it. */

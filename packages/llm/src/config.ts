@@ -3,9 +3,9 @@
  * refused by its name, not ignored.
  */
 import { type ActivationName, type Architecture, architectures } from "./architecture.ts";
-import { activationOf, Reader } from "./config-reader.ts";
+import { activationOf, type Json, Reader } from "./config-reader.ts";
 import { LanguageModelError, named } from "./errors.ts";
-import { type Rope, ropeOf } from "./rope-config.ts";
+import { type Rope, ropeOf, ropeParameters } from "./rope-config.ts";
 
 /** The sizes of a decoder, and what its row says. */
 export interface DecoderConfig extends Architecture, Rope {
@@ -48,7 +48,7 @@ export function decoderConfig(json: unknown): DecoderConfig {
       `config: unknown architecture ${named(all.model_type)}\n  known are ${Object.keys(architectures).join(", ")}`,
     );
   const row = architectures[type]!;
-  const read = new Reader(type, all, row.keys);
+  const read = new Reader(type, { ...all, ...shareOf(all) }, row.keys, row.defaults);
   const width = read.count("hidden_size");
   const heads = read.count("num_attention_heads");
   const headWidth = read.count("head_dim", width % heads ? undefined : width / heads);
@@ -78,7 +78,7 @@ export function decoderConfig(json: unknown): DecoderConfig {
     headWidth,
     context: read.count("max_position_embeddings"),
     eps: read.real("rms_norm_eps", row.eps)!,
-    ...ropeOf(all),
+    ...ropeOf(all, row.defaults),
     rotaryWidth: Math.floor(headWidth * share),
     window,
     local: localLayers(row, read, layers, isQwen),
@@ -91,6 +91,12 @@ export function decoderConfig(json: unknown): DecoderConfig {
   checkTogether(config, read);
   read.finish();
   return config;
+}
+
+/** Newer files tell how much of a head turns beside the wavelengths. */
+function shareOf(all: Json): Json {
+  const { partial_rotary_factor } = ropeParameters(all).wide ?? {};
+  return partial_rotary_factor === undefined ? {} : { partial_rotary_factor };
 }
 
 /** Gemma's files say "gelu" where its tanh form is meant. */
@@ -107,7 +113,7 @@ function localLayers(row: Architecture, read: Reader, layers: number, isQwen: bo
     if (odd !== undefined) read.refuse("layer_types has", odd);
     return told.map((t) => t === "sliding_attention");
   }
-  const from = isQwen ? read.count("max_window_layers", layers) : 0;
+  const from = isQwen && read.get("max_window_layers") !== 0 ? read.count("max_window_layers") : 0;
   const every = isQwen ? Infinity : read.count("sliding_window_pattern", row.fullEvery);
   return Array.from({ length: layers }, (_, i) => i >= from && (i + 1) % every !== 0);
 }
@@ -133,21 +139,20 @@ function checkTogether(config: DecoderConfig, read: Reader): void {
     );
   if (rotaryWidth > headWidth) read.wrong("partial_rotary_factor is above 1");
   if (transposed && heads * headWidth !== width) read.wrong("n_head does not divide n_embd");
-  for (const name of [
+  read.refuseFlags(true, [
     "mlp_bias",
     "use_bias",
     "scale_attn_by_inverse_layer_idx",
     "reorder_and_upcast_attn",
     "add_cross_attention",
-  ])
-    if (read.all[name] === true) read.wrong(`${name} is true, which is not built`);
+    "use_bidirectional_attention",
+  ]);
+  read.refuseFlags(false, ["scale_attn_weights", "is_causal"]);
   if (read.all.use_sliding_window === true && config.fullEvery === 1 && !config.window)
     read.wrong("use_sliding_window is true, which is not built");
   if (config.tied && config.headBias)
     read.wrong("tie_word_embeddings is true beside a bias of the head, which is not built");
-  if (read.all.scale_attn_weights === false)
-    read.wrong("scale_attn_weights is false, which is not built");
-  const { ropeScaling: scaling } = config;
-  if (scaling?.factors && scaling.factors.short.length !== rotaryWidth / 2)
-    read.wrong(`rope_scaling has ${scaling.factors.short.length} factors for ${rotaryWidth / 2}`);
+  for (const scaling of new Set([config.ropeScaling, config.localScaling]))
+    if (scaling?.factors && scaling.factors.short.length !== rotaryWidth / 2)
+      read.wrong(`rope_scaling has ${scaling.factors.short.length} factors for ${rotaryWidth / 2}`);
 }

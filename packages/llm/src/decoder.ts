@@ -252,7 +252,11 @@ export class Decoder extends Named implements TextNet {
     const room = typeof length === "number" ? length : config.context;
     const step = (mask: Tensor, places: Tensor, isLocal: boolean): Step => ({
       places,
-      turn: turnOf(positions, rates(config, isLocal, room), config.ropeScaling?.gain ?? 1),
+      turn: turnOf(
+        positions,
+        rates(config, isLocal, room),
+        (isLocal ? config.localScaling : config.ropeScaling)?.gain ?? 1,
+      ),
       mask: mask.expandDims(1),
       keys: mask.shape[2]!,
     });

@@ -129,6 +129,7 @@ export function encoderConfig(json: unknown): EncoderConfig {
   if (width % heads)
     read.wrong(`${read.nameOf("num_attention_heads")} is ${heads}, which does not divide ${width}`);
   if (config.context < 1) read.wrong(`max_position_embeddings is ${places}, with no room for text`);
+  read.refuseFlags(true, ["is_decoder", "add_cross_attention"]);
   const kind = all.position_embedding_type;
   if (kind !== undefined && kind !== null && kind !== "absolute")
     read.refuse("position_embedding_type is", kind);

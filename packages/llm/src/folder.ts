@@ -1,5 +1,5 @@
 /** Folders on disks, for Node. */
-import { existsSync, readdirSync, statSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { LanguageModelError } from "./errors.ts";
@@ -7,13 +7,16 @@ import type { ModelFiles } from "./model-files.ts";
 
 /** What lies in a folder, and one level below. */
 export function folderOf(path: string, op: string): ModelFiles {
-  if (!existsSync(path))
+  const stats = statSync(path, { throwIfNoEntry: false });
+  if (!stats?.isDirectory())
     throw new LanguageModelError(
-      `${op}: ${basename(path)} does not exist\n  give the folder of a model`,
+      `${op}: ${basename(path)} ${stats ? "is no folder" : "does not exist"}\n  give the folder of a model`,
     );
+  // A link to what is gone is no file; the caches of downloads have such.
+  const kind = (name: string) => statSync(join(path, name), { throwIfNoEntry: false });
   const within = (folder: string): string[] => readdirSync(join(path, folder));
   const names = within("").flatMap((name) =>
-    statSync(join(path, name)).isDirectory() ? within(name).map((n) => `${name}/${n}`) : [name],
+    kind(name)?.isDirectory() ? within(name).map((n) => `${name}/${n}`) : kind(name) ? name : [],
   );
   return {
     name: basename(path),

@@ -7,10 +7,10 @@ import type { Json } from "./config-reader.ts";
 import type { Pooling } from "./embedder.ts";
 import { Encoder } from "./encoder.ts";
 import { encoderConfig } from "./encoder-config.ts";
-import { LanguageModelError } from "./errors.ts";
+import { LanguageModelError, named } from "./errors.ts";
 import { folderOf } from "./folder.ts";
 import type { Tokenizer } from "./generate.ts";
-import { jsonIn, modelIn, weightsIn } from "./model-files.ts";
+import { jsonIn, listIn, type ModelFiles, modelIn, weightsIn } from "./model-files.ts";
 import { encoderTensors } from "./public-names.ts";
 import { checkHeld, encoderParameters } from "./size.ts";
 
@@ -36,11 +36,29 @@ export async function loadEncoder(path: string): Promise<EncoderModel> {
   const config = encoderConfig(json);
   const tensors = encoderTensors(await weightsIn(folder), config);
   checkHeld(encoderParameters(config), tensors, "config.json");
+  await checkModules(folder);
   const net = new Encoder(config, { empty: true });
   await loadWeights(net, tensors, { convert: true });
   const pooling = poolingOf((await jsonIn(folder, "1_Pooling/config.json")) ?? {});
   return { net, tokenizer, ...(pooling && { pooling }) };
 }
+
+/** Of sentence-transformers, which end a type's name. */
+const modules = ["Transformer", "Pooling", "Normalize"];
+
+/** Throws LanguageModelError where vectors would go through more than is built. */
+async function checkModules(folder: ModelFiles): Promise<void> {
+  if (!folder.names.has("modules.json")) return;
+  const told = await listIn(folder, "modules.json");
+  const types = told.map((m) => (m as Json | null)?.type);
+  const more = types.filter((t) => !(typeof t === "string" && modules.includes(lastOf(t))));
+  if (more.length)
+    throw new LanguageModelError(
+      `loadEncoder: modules.json has ${more.map(named).join(", ")}, which is not built\n  take a model of ${modules.join(", ")} alone`,
+    );
+}
+
+const lastOf = (type: string): string => type.split(".").at(-1)!;
 
 const modes: Readonly<Record<string, Pooling>> = {
   pooling_mode_cls_token: "cls",

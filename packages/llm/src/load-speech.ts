@@ -4,7 +4,7 @@
 import { loadWeights } from "kiln-ml";
 import { folderOf } from "./folder.ts";
 import type { Tokenizer } from "./generate.ts";
-import { modelIn, weightsIn } from "./model-files.ts";
+import { endsIn, modelIn, weightsIn } from "./model-files.ts";
 import { checkHeld, whisperParameters } from "./size.ts";
 import { Whisper } from "./whisper.ts";
 import { whisperConfig } from "./whisper-config.ts";
@@ -22,7 +22,8 @@ export async function loadSpeechModel(
 ): Promise<{ readonly net: Whisper; readonly tokenizer: Tokenizer }> {
   const folder = folderOf(path, "loadSpeechModel");
   const { json, tokenizer } = await modelIn(folder, "loadSpeechModel");
-  const config = whisperConfig(json);
+  const told = whisperConfig(json);
+  const config = { ...told, ends: await endsIn(folder, told.ends) };
   const { "proj_out.weight": _tied, ...tensors } = await weightsIn(folder);
   checkHeld(whisperParameters(config), tensors, "config.json");
   const net = new Whisper(config, { empty: true });

@@ -19,22 +19,30 @@ export interface ModelFiles {
 
 /**
  * The config.json of a folder and its tokenizer. Rejects with LanguageModelError for those that are
- * absent.
+ * absent, which `hint` says how to mend.
  */
 export async function modelIn(
   folder: ModelFiles,
   op: string,
-): Promise<{ readonly json: Json; readonly tokenizer: Tokenizer }> {
+  hint = "give the folder of a model",
+): Promise<{ readonly json: Json; readonly about: Json; readonly tokenizer: Tokenizer }> {
   const [json, tokens] = [
     await jsonIn(folder, "config.json"),
     await jsonIn(folder, "tokenizer.json"),
   ];
   if (!json || !tokens)
     throw new LanguageModelError(
-      `${op}: ${folder.name} has no ${json ? "tokenizer.json" : "config.json"}\n  give the folder of a model`,
+      `${op}: ${folder.name} has no ${[json ? [] : "config.json", tokens ? [] : "tokenizer.json"].flat().join(" and no ")}\n  ${hint}`,
     );
   const about = (await jsonIn(folder, "tokenizer_config.json")) ?? {};
-  return { json, tokenizer: await jsonTokenizer(tokens, about) };
+  return { json, about, tokenizer: await jsonTokenizer(tokens, about) };
+}
+
+/** The tokens that end a text, those of generation_config.json too: newer files have them there. */
+export async function endsIn(folder: ModelFiles, told: readonly number[]): Promise<number[]> {
+  const { eos_token_id } = (await jsonIn(folder, "generation_config.json")) ?? {};
+  const more = [eos_token_id].flat().filter((x) => Number.isInteger(x)) as number[];
+  return [...new Set([...told, ...more])];
 }
 
 const single = "model.safetensors";
@@ -61,15 +69,26 @@ export async function weightsIn(folder: ModelFiles): Promise<Record<string, Cons
   return out;
 }
 
-/** Undefined where the file is absent. */
-export async function jsonIn(folder: ModelFiles, name: string): Promise<Json | undefined> {
-  if (!folder.names.has(name)) return undefined;
-  let value: unknown;
+async function parsed(folder: ModelFiles, name: string): Promise<unknown> {
+  const text = new TextDecoder().decode(await folder.read(name));
   try {
-    value = JSON.parse(new TextDecoder().decode(await folder.read(name)));
+    return JSON.parse(text);
   } catch (e) {
     throw new LanguageModelError(`loadModel: ${name} is no JSON: ${(e as Error).message}`);
   }
+}
+
+/** A file that is a list. */
+export async function listIn(folder: ModelFiles, name: string): Promise<readonly unknown[]> {
+  const value = await parsed(folder, name);
+  if (Array.isArray(value)) return value;
+  throw new LanguageModelError(`loadModel: ${name} is no list`);
+}
+
+/** Undefined where the file is absent. */
+export async function jsonIn(folder: ModelFiles, name: string): Promise<Json | undefined> {
+  if (!folder.names.has(name)) return undefined;
+  const value = await parsed(folder, name);
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Json;
   throw new LanguageModelError(`loadModel: ${name} is no object`);
 }

@@ -13,7 +13,7 @@ import type { Tokenizer } from "./generate.ts";
 import { type GgufFile, readGguf } from "./gguf.ts";
 import { ggufModel } from "./gguf-model.ts";
 import { jsonTokenizer } from "./json-tokenizer.ts";
-import { jsonIn, type ModelFiles, weightsIn } from "./model-files.ts";
+import { endsIn, type ModelFiles, modelIn, weightsIn } from "./model-files.ts";
 import { decoderTensors } from "./public-names.ts";
 import { checkSize } from "./size.ts";
 import { spmTokenizer, spmVocabulary } from "./spm-tokenizer.ts";
@@ -57,20 +57,13 @@ function checked(found: LanguageModel): LanguageModel {
 }
 
 async function ofFolder(folder: ModelFiles): Promise<LanguageModel> {
-  const [config, tokens] = [
-    await jsonIn(folder, "config.json"),
-    await jsonIn(folder, "tokenizer.json"),
-  ];
-  if (!config || !tokens)
-    throw new LanguageModelError(
-      `loadModel: ${folder.name} has no ${config ? "tokenizer.json" : "config.json"}\n  give the folder of a model, or a .gguf file`,
-    );
-  const about = (await jsonIn(folder, "tokenizer_config.json")) ?? {};
-  const sampling = (await jsonIn(folder, "generation_config.json")) ?? {};
-  const told = decoderConfig(config);
-  const more = [sampling.eos_token_id].flat().filter((x) => typeof x === "number");
-  const all: DecoderConfig = { ...told, ends: [...new Set([...told.ends, ...more])] };
-  const tokenizer = await jsonTokenizer(tokens, about);
+  const { json, about, tokenizer } = await modelIn(
+    folder,
+    "loadModel",
+    "give the folder of a model, or a .gguf file",
+  );
+  const told = decoderConfig(json);
+  const all: DecoderConfig = { ...told, ends: await endsIn(folder, told.ends) };
   const tensors = decoderTensors(await weightsIn(folder), all);
   checkSize(all, tensors, "config.json");
   const net = new Decoder(all, { empty: true });

@@ -23,26 +23,35 @@ export interface Rope {
   readonly theta: number;
   readonly localTheta: number;
   readonly ropeScaling: RopeScaling | undefined;
+  readonly localScaling: RopeScaling | undefined;
+}
+
+/** `rope_parameters`, those of layers that see everything and of those with a window. */
+export function ropeParameters(all: Json): { readonly wide?: Json; readonly local?: Json } {
+  const given = (all.rope_parameters ?? undefined) as Json | undefined;
+  if (!given) return {};
+  const { full_attention: wide, sliding_attention: local } = given as Record<string, Json>;
+  return wide || local ? { ...(wide && { wide }), ...(local && { local }) } : { wide: given };
 }
 
 /**
  * Wavelengths as older files tell them, by `rope_theta` and `rope_scaling`, and as newer ones do,
  * by `rope_parameters`.
  */
-export function ropeOf(all: Json): Rope {
-  const given = all.rope_parameters as Json | null | undefined;
-  const wide = (given?.full_attention ?? given) as Json | null | undefined;
-  const local = given?.sliding_attention as Json | undefined;
-  const isThree = all.model_type === "gemma3_text";
-  const theta = positive(wide?.rope_theta ?? all.rope_theta, isThree ? 1e6 : 1e4);
-  return {
-    theta,
-    localTheta: positive(local?.rope_theta ?? all.rope_local_base_freq, isThree ? 1e4 : theta),
-    ropeScaling: scalingOf(wide ?? all.rope_scaling, all),
-  };
+export function ropeOf(all: Json, defaults: Json): Rope {
+  const { wide, local } = ropeParameters(all);
+  const theta = positive(wide?.rope_theta ?? all.rope_theta, defaults.rope_theta ?? 1e4);
+  const localTheta = positive(
+    local?.rope_theta ?? all.rope_local_base_freq,
+    defaults.rope_local_base_freq ?? theta,
+  );
+  const ropeScaling = scalingOf(wide ?? all.rope_scaling, all);
+  // Layers with wavelengths of their own are stretched only where the file says so.
+  const shared = localTheta === theta ? ropeScaling : undefined;
+  return { theta, localTheta, ropeScaling, localScaling: local ? scalingOf(local, all) : shared };
 }
 
-function positive(value: unknown, otherwise: number): number {
+function positive(value: unknown, otherwise: unknown): number {
   const n = value ?? otherwise;
   if (typeof n === "number" && n > 0) return n;
   throw new LanguageModelError(
@@ -50,13 +59,21 @@ function positive(value: unknown, otherwise: number): number {
   );
 }
 
+/** What stretches nothing, of which no type need be told. */
+const plainKeys = new Set(["rope_theta", "partial_rotary_factor", "type", "rope_type"]);
+
 const known = ["linear", "llama3", "longrope"] as const;
 
 function scalingOf(value: unknown, config: Json): RopeScaling | undefined {
   if (value === null || value === undefined) return undefined;
+  if (typeof value !== "object" || Array.isArray(value))
+    throw new LanguageModelError(
+      `config: rope_scaling must be an object, got ${shown(value)}\n  take the config.json that came with the weights`,
+    );
   const all = value as Json;
   const told = all.rope_type ?? all.type;
-  if (told === "default" || told === undefined) return undefined;
+  const isPlain = Object.keys(all).every((k) => plainKeys.has(k));
+  if (told === "default" || (told === undefined && isPlain)) return undefined;
   const type = known.find((t) => t === told);
   if (!type)
     throw new LanguageModelError(

@@ -12,9 +12,9 @@ import type { DecoderConfig } from "./config.ts";
  * cache turn no more.
  */
 export function rates(config: DecoderConfig, isLocal: boolean, room: number): Float32Array {
-  const { rotaryWidth, theta, localTheta, ropeScaling: scaling } = config;
+  const { rotaryWidth, theta, localTheta, ropeScaling, localScaling } = config;
   const base = isLocal ? localTheta : theta;
-  const stretched = scaling && !(isLocal && localTheta !== theta) ? scaling : undefined;
+  const stretched = isLocal ? localScaling : ropeScaling;
   return Float32Array.from({ length: rotaryWidth / 2 }, (_, i) => {
     const rate = base ** ((-2 * i) / rotaryWidth);
     if (!stretched) return rate;

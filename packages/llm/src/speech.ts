@@ -39,7 +39,10 @@ export class SpeechSession extends TextSession {
     return 2 * this.net.config.heard * sound.hop;
   }
 
-  /** Hears up to a window of samples at 16 kHz; silence follows a shorter sound. */
+  /**
+   * Hears up to a window of samples at 16 kHz; silence follows a shorter sound. A text that is
+   * being written of what was heard before ends with an error.
+   */
   async hear(samples: Float32Array): Promise<void> {
     if (samples.length > this.window)
       throw new LanguageModelError(
@@ -48,7 +51,9 @@ export class SpeechSession extends TextSession {
     const data = new Float32Array(this.window);
     data.set(samples);
     this.forget();
+    const turn = this.begin();
     await (await this.#hear({ data, shape: [1, this.window] })).data();
+    this.checkTurn(turn);
   }
 
   override async dispose(): Promise<void> {
@@ -75,7 +80,8 @@ const transcribeOptions: OptionNames<TranscribeOptions> = {
  *     for await (const piece of transcribe({ session, tokenizer }, samples, { language: "en" }))
  *       process.stdout.write(piece);
  *
- * Throws LanguageModelError for a language or a task that the tokenizer has no token for.
+ * Throws LanguageModelError for a language or a task that the tokenizer has no token for, and for a
+ * task without a language.
  */
 export async function* transcribe(
   model: { readonly session: SpeechSession; readonly tokenizer: Tokenizer },
@@ -85,6 +91,10 @@ export async function* transcribe(
   checkOptions("transcribe", options, transcribeOptions);
   const { language, task = "transcribe", ...rest } = options;
   const { session, tokenizer } = model;
+  if (language === undefined && options.task !== undefined)
+    throw new LanguageModelError(
+      `transcribe: task ${shown(task)} goes with a language\n  pass { language: "en" }, or leave task out for a model of English alone`,
+    );
   const told = language === undefined ? [] : [language, task];
   const prompt = ["startoftranscript", ...told, "notimestamps"].map((name) => {
     const found = tokenizer.encode(`<|${name}|>`, { formatted: true });
@@ -94,6 +104,7 @@ export async function* transcribe(
     );
   });
   for (let at = 0; at < Math.max(1, samples.length); at += session.window) {
+    options.signal?.throwIfAborted();
     await session.hear(samples.subarray(at, at + session.window));
     yield* generate(model, prompt, rest);
   }

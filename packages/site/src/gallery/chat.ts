@@ -26,14 +26,22 @@ class Page {
 
   constructor() {
     const picker = byId<HTMLInputElement>("file");
-    picker.addEventListener("change", () => this.#take([...(picker.files ?? [])]));
+    picker.addEventListener("change", () => {
+      this.#take(new Map([...(picker.files ?? [])].map((file) => [file.name, file])));
+      // The same file can be chosen again, once it has been mended.
+      picker.value = "";
+    });
     for (const name of ["dragover", "dragleave", "drop"])
       addEventListener(name, (event) => {
         event.preventDefault();
         byId("drop").classList.toggle("over", name === "dragover");
       });
     addEventListener("drop", ({ dataTransfer }) => {
-      if (dataTransfer) void droppedFiles(dataTransfer).then((files) => this.#take(files));
+      if (!dataTransfer) return;
+      droppedFiles(dataTransfer).then(
+        (files) => this.#take(files),
+        ({ message }: Error) => this.#tell(`what was dropped cannot be read: ${message}`, "failed"),
+      );
     });
     const target = byId<HTMLSelectElement>("target");
     target.value = new URLSearchParams(location.hash.slice(1)).get("target") ?? target.value;
@@ -52,10 +60,11 @@ class Page {
     this.#open();
   }
 
-  #take(files: readonly File[]): void {
-    if (!files.length) return;
-    this.#files = new Map(files.map((file) => [file.name, file]));
-    this.#name = files.find((f) => f.name.endsWith(".gguf"))?.name ?? "the model that you dropped";
+  #take(files: ReadonlyMap<string, File>): void {
+    if (!files.size) return;
+    this.#files = files;
+    const names = [...files.keys()];
+    this.#name = names.find((name) => name.endsWith(".gguf")) ?? "the model that you dropped";
     this.#open();
   }
 
@@ -66,9 +75,15 @@ class Page {
     worker.addEventListener("message", ({ data }) => {
       if (worker === this.#worker) this.#hear(data);
     });
-    worker.addEventListener("error", ({ message }) => this.#fail(message));
-    this.#opened = undefined;
+    worker.addEventListener("error", ({ message }) => {
+      // A script that does not load has no message.
+      if (worker === this.#worker) this.#fail(message || "the page's worker did not start");
+    });
+    // The worker that was there answers no more, and its model is gone.
+    [this.#opened, this.#answer] = [undefined, undefined];
+    byId("model").textContent = "";
     this.#begin();
+    this.#busy(false);
     this.#tell(`opening ${this.#name}`, "running");
     const target = byId<HTMLSelectElement>("target").value as Target;
     this.#ask({ kind: "open", name: this.#name, files: this.#files, target });
@@ -102,6 +117,9 @@ class Page {
   }
 
   #busy(isBusy: boolean): void {
+    const { activeElement } = document;
+    // A button that is disabled loses the focus, and keys go nowhere.
+    if (activeElement === byId(isBusy ? "send" : "stop")) byId("text").focus();
     byId<HTMLButtonElement>("send").disabled = isBusy || !this.#opened;
     byId<HTMLButtonElement>("stop").disabled = !isBusy;
   }
@@ -141,6 +159,8 @@ class Page {
   }
 
   #fail(text: string): void {
+    // A turn without an answer is not said again: templates take turns by turns.
+    if (this.#answer && this.#turns.at(-1)?.role === "user") this.#turns.pop();
     this.#answer = undefined;
     this.#busy(false);
     this.#tell(text, "failed");

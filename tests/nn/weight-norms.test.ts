@@ -229,6 +229,10 @@ test("what has no such weight is refused", () => {
     "spectralNorm: the weight [2,2] has no axis 2\n  count axes from 0",
   );
   assert.is(
+    message(() => nn.mergeLora(nn.lora(nn.weightNorm(new nn.Linear(2, 2)))), GraphError),
+    "mergeLora: the weight of a layer is computed, by a weight norm\n  call nn.removeWeightNorm first",
+  );
+  assert.is(
     message(() => nn.removeWeightNorm(new nn.Linear(2, 2)), GraphError),
     "removeWeightNorm: weight of Linear is not computed\n  call nn.weightNorm or nn.spectralNorm first",
   );

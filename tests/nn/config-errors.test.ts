@@ -144,6 +144,11 @@ const refused: readonly (readonly [unknown, string?])[] = [
   [config(linear, { changes: { "": [["lora", { rank: 1e12 }]] } })],
   [config(linear, { changes: { "": [["clone", {}]] } })],
   [config(linear, { changes: { "": [["weightNorm", { name: "__proto__" }]] } })],
+  [config(linear, { parts: { inputs: 7 } }), "fromConfig: inputs is 7, which is no part of this network"], // biome-ignore format: one line
+  [config(linear, { parts: { weight: "a" } })],
+  [config(linear, { parts: { inputs: null } })],
+  [config(linear, { fields: { "": null } })],
+  [config(linear, { fields: { "": "abc" } })],
   [config(linear, { fields: { "": { forward: 3 } } })],
   [config(linear, { fields: { "": { inputs: "a" } } })],
   [config(linear, { fields: { "x.y": { inputs: 2 } } })],
@@ -160,6 +165,11 @@ test("a config that nobody wrote is an error of ours, and makes nothing", () => 
     messageOf(() => nn.fromConfig(config(linear), undefined as never)),
     "fromConfig: takes the classes by name, got undefined\n  nn.fromConfig(config, nn), or of a few: { Linear: nn.Linear }",
   );
+  for (const maxElements of [Number.NaN, -1, "5", null])
+    assert.match(
+      messageOf(() => nn.fromConfig(config(linear), known, { maxElements } as never)),
+      "fromConfig: maxElements must be a number of 0 or more",
+    );
   // The prototypes of all objects are as they were.
   assert.equal(Object.keys(Object.prototype), []);
 });

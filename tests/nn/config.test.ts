@@ -2,7 +2,7 @@
  * Configs of networks: what toConfig writes, fromConfig makes again, for every layer and for what is
  * done with networks afterwards. Configs that nobody wrote: `config-errors.test.ts`.
  */
-import { evaluate, initialValueOf, input, isFrozen, makeValue, param, Tensor, trace, type Value } from "@kiln-ml/ir"; // biome-ignore format: one line
+import { evaluate, initialValueOf, input, isFrozen, makeValue, param, relu, Tensor, trace, type Value } from "@kiln-ml/ir"; // biome-ignore format: one line
 import * as nn from "@kiln-ml/nn";
 import * as vision from "@kiln-ml/vision";
 import { test } from "uvu";
@@ -271,6 +271,25 @@ test("functions among arguments have the names that they are given", () => {
   const copy = again(nn.build(net, [1, 3]), classes, { functions: { square } }) as nn.Sequential;
   assert.is((copy.layers[0] as nn.Lambda).run, square);
   assert.is((copy.layers[1] as nn.Dense).activation, square);
+});
+
+test("arguments are those that a constructor was given, whatever becomes of them", async () => {
+  const options = { paddingIdx: 0 };
+  const table = new nn.Embedding(4, 2, options);
+  options.paddingIdx = 1;
+  const kernel = [3, 1];
+  const conv = new nn.Conv2d(1, 1, kernel, { padding: 0 });
+  kernel.push(7);
+  const once: { activation?: typeof relu } = { activation: relu };
+  const dense = nn.build(new nn.Dense(2, once), [1, 3]);
+  delete once.activation;
+  for (const [m, args] of [
+    [table, [4, 2, { paddingIdx: 0 }]],
+    [conv, [1, 1, [3, 1], { padding: 0 }]],
+    [dense, [2, { activation: { $function: "relu" } }]],
+  ] as const)
+    for (const one of [m, nn.clone(m as nn.Module)])
+      assert.equal((nn.toConfig(one, nn, { functions: { relu } }).module as { args: unknown }).args, args); // biome-ignore format: one line
 });
 
 test("names of classes are those that are given, as after a bundler", () => {

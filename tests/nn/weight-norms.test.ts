@@ -1,5 +1,8 @@
-/** Weight and spectral normalisation against their formulas in double precision: values, gradients, steps of training, and back. */
-import { GraphError, grad, ShapeError, type Tensor } from "@kiln-ml/ir";
+/**
+ * Weight and spectral normalisation against their formulas in double precision: values, gradients,
+ * steps of training, and back.
+ */
+import { GraphError, grad, isFrozen, ShapeError, type Tensor } from "@kiln-ml/ir";
 import * as nn from "@kiln-ml/nn";
 import * as optim from "@kiln-ml/optim";
 import { compile } from "kiln-ml";
@@ -166,6 +169,46 @@ test("removeWeightNorm leaves a plain layer that computes the same", async () =>
   }
 });
 
+/** What may stand on a layer beside a weight norm, and what takes it off. */
+const beside: Record<string, (layer: Layer) => (() => void) | undefined> = {
+  "a norm of the bias": (layer) => {
+    nn.weightNorm(layer, { name: "bias", axis: null });
+    return () => nn.removeWeightNorm(layer, "bias");
+  },
+  "a second path": (layer) => {
+    nn.lora(layer, { rank: 2 });
+    nn.mapParameters(layer, (p) => p.add(0.5));
+    return undefined;
+  },
+  "a hook": (layer) => nn.hook(layer, (_, y) => (y as Tensor).mul(2)),
+  "a forward of its own": (layer) => {
+    const plain = layer.forward.bind(layer);
+    Object.assign(layer, { forward: (x: Tensor) => plain(x).add(1) });
+    return undefined;
+  },
+};
+
+test("removeWeightNorm leaves what else stands on a layer, put before or after it", async () => {
+  const norms: Record<string, (l: Layer) => Layer> = { weightNorm: nn.weightNorm, spectralNorm: nn.spectralNorm }; // biome-ignore format: one line
+  for (const [norm, make] of Object.entries(norms))
+    for (const [name, put] of Object.entries(beside))
+      for (const isFirst of [true, false]) {
+        const layer = new nn.Linear(3, 2).eval() as unknown as Layer;
+        if (!isFirst) make(layer);
+        const takeOff = put(layer);
+        if (isFirst) make(layer);
+        const before = await run(layer);
+        const frozen = [...layer.state().values()].filter(isFrozen).length;
+        nn.removeWeightNorm(layer);
+        near(await run(layer), before, 1e-5, `${norm} and ${name}`);
+        if (frozen) assert.not(layer.namedParameters().has("weight"), "a frozen weight stays so");
+        takeOff?.();
+        if (takeOff) assert.not(Object.hasOwn(layer, "forward"), `${name} leaves its forward`);
+        // A plain layer is one that can be copied and written.
+        if (takeOff) assert.is(nn.toConfig(nn.clone(layer)).changes, undefined);
+      }
+});
+
 const message = (run: () => unknown, kind: typeof GraphError | typeof ShapeError): string => {
   try {
     run();
@@ -184,6 +227,10 @@ test("what has no such weight is refused", () => {
   assert.is(
     message(() => nn.spectralNorm(new nn.Linear(2, 2), { axis: 2 }), ShapeError),
     "spectralNorm: the weight [2,2] has no axis 2\n  count axes from 0",
+  );
+  assert.is(
+    message(() => nn.mergeLora(nn.lora(nn.weightNorm(new nn.Linear(2, 2)))), GraphError),
+    "mergeLora: the weight of a layer is computed, by a weight norm\n  call nn.removeWeightNorm first",
   );
   assert.is(
     message(() => nn.removeWeightNorm(new nn.Linear(2, 2)), GraphError),

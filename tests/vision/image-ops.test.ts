@@ -167,6 +167,45 @@ test("regions are numbered as a reader meets them, with and without the diagonal
   ]);
 });
 
+test("integers, halves and bool have the values that numbers have", async () => {
+  const corners: Box[] = [
+    [0, 0, 400, 400],
+    [0, 0, 400, 300],
+    [500, 500, 600, 600],
+  ];
+  const overlaps = corners.flatMap((p) => corners.map((q) => iouOf(p, q)));
+  for (const dtype of ["i32", "u32", "f16", "f32"] as const) {
+    const b = tensor(corners, { dtype });
+    await near(vision.boxIou(b, b), overlaps);
+    const scores = tensor([7, 9, 8], { dtype });
+    await near(vision.nms(b, scores, { size: 3 }), [1, 2, -1]);
+  }
+  const row = [0, 5, 255, 7, 0, 9];
+  for (const dtype of ["u8", "i32", "u32", "f32"] as const) {
+    const x = tensor(row, { dtype }).reshape([1, 1, 2, 3]);
+    assert.is(vision.erode(x, 3).dtype, dtype);
+    await near(vision.erode(x, 3), [0, 0, 0, 0, 0, 0]);
+    await near(vision.dilate(x, 3), [7, 255, 255, 7, 255, 255]);
+  }
+  const least = tensor([-(2 ** 31), 1, 2], { dtype: "i32" }).reshape([1, 1, 1, 3]);
+  await near(vision.erode(least, 3), [-(2 ** 31), -(2 ** 31), 1]);
+  const mask = tensor([[[[true, true, false, false, false]]]]);
+  await near(vision.erode(mask, 3), [1, 0, 0, 0, 0]);
+  await near(vision.dilate(mask, 3), [1, 1, 1, 0, 0]);
+  const halves = tensor(new Array(9).fill(1), { dtype: "f16" }).reshape([1, 1, 3, 3]);
+  await near(vision.boxBlur(halves, 3).convert("f32").sub(1).abs().greater(0.01), new Array(9).fill(0)); // biome-ignore format: one line
+});
+
+test("a score that is no number is no box, and an empty mask has no regions", async () => {
+  const b = tensor([
+    [0, 0, 4, 4],
+    [0, 0, 4, 5],
+    [8, 8, 9, 9],
+  ]);
+  await near(vision.nms(b, tensor([1, Number.NaN, 2]), { size: 3 }), [2, 0, -1]);
+  await near(vision.connectedComponents(tensor(new Float32Array(0), { shape: [0, 5] })), []);
+});
+
 test("what does not fit is refused in one line", () => {
   const x = input("x", "f32", [1, 3, 4, 4]);
   const messageOf = (run: () => unknown): string => {
@@ -182,6 +221,7 @@ test("what does not fit is refused in one line", () => {
     [() => vision.dilate(x.sum(0), 3), "dilate: images are [N,C,H,W], got rank 3"],
     [() => vision.medianBlur(x, 3, { border: "wrap" as never }), 'medianBlur: border must be reflect, replicate or zeros, got "wrap"'], // biome-ignore format: one line
     [() => vision.rgbToHsv(x.sum(1, { keepDims: true })), "rgbToHsv: images are [N,3,H,W], got [1,1,4,4]"], // biome-ignore format: one line
+    [() => vision.rgbToHsv(x.convert("u8")), "rgbToHsv: images are floats of 0 to 1, got u8"],
     [() => vision.boxIou(x, x), "boxIou: boxes are [N,4], corners x1, y1, x2, y2, got [1,3,4,4]"],
     [
       () => vision.nms(tensor([[0, 0, 1, 1]]), tensor([1]), {} as never),

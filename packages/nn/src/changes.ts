@@ -1,6 +1,6 @@
 /**
- * What was done to a module after it was made: reparameterisations, which a config repeats. Knows
- * neither what they do nor how they are undone.
+ * What was done to a module after it was made: reparameterisations, which a config repeats. Does
+ * not know what they do.
  */
 
 export type ChangeName = "weightNorm" | "spectralNorm" | "lora";
@@ -10,6 +10,8 @@ export interface Change {
   readonly options: object;
   /** The forward that it left, so that another one tells of something that is not known here. */
   readonly forward: unknown;
+  /** Takes off what it put around the forward. */
+  readonly takeOff: () => void;
 }
 
 type Changed = object & { readonly forward: unknown };
@@ -18,13 +20,21 @@ const changes = new WeakMap<object, readonly Change[]>();
 
 export const changesOf = (m: object): readonly Change[] => changes.get(m) ?? [];
 
-export function recordChange(m: Changed, name: ChangeName, options: object): void {
-  changes.set(m, [...changesOf(m), { name, options, forward: m.forward }]);
+export function recordChange(
+  m: Changed,
+  name: ChangeName,
+  options: object,
+  takeOff: () => void,
+): void {
+  changes.set(m, [...changesOf(m), { name, options, forward: m.forward, takeOff }]);
 }
 
-export function forgetChanges(m: object, ...names: readonly ChangeName[]): void {
+/** Takes off and forgets the changes that `isMeant` says, and no other. */
+export function undoChanges(m: object, isMeant: (change: Change) => boolean): void {
+  const all = changesOf(m);
+  for (const change of all) if (isMeant(change)) change.takeOff();
   changes.set(
     m,
-    changesOf(m).filter((c) => !names.includes(c.name)),
+    all.filter((change) => !isMeant(change)),
   );
 }

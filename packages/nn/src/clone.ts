@@ -1,5 +1,6 @@
 /** Copies of networks, and their parameters as one. */
 import { assign, GraphError, isFrozen, kindOf, param, setFrozen, Tensor, zeros } from "@kiln-ml/ir";
+import { keepArguments } from "./arguments.ts";
 import { refuseUnbuilt } from "./lazy.ts";
 import { checkModule, Module } from "./module.ts";
 
@@ -36,9 +37,8 @@ function copied(x: unknown, made: Map<unknown, unknown>, values: Map<Tensor, Ten
   const deep = (y: unknown): unknown => copied(y, made, values);
   if (x instanceof Tensor) return x.op === "param" ? keep(parameterLike(x, values)) : x;
   if (x instanceof Module) {
-    const args: unknown[] = [];
-    const copy = keep(emptyLike(x, args));
-    for (const arg of x.constructorArguments()) args.push(deep(arg));
+    const copy = keep(emptyLike(x));
+    keepArguments(copy, x.constructorArguments().map(deep));
     return fieldsOf(x, copy, deep);
   }
   if (Array.isArray(x)) {
@@ -81,7 +81,7 @@ function parameterLike(t: Tensor, values: Map<Tensor, Tensor>): Tensor {
 }
 
 /** A module of the same class without its fields: only the base's constructor runs. */
-function emptyLike(m: Module, args: readonly unknown[]): Module {
+function emptyLike(m: Module): Module {
   refuseUnbuilt(m, "clone");
   if (Object.hasOwn(m, "forward"))
     throw new GraphError(
@@ -94,7 +94,7 @@ function emptyLike(m: Module, args: readonly unknown[]): Module {
         `clone: ${kindOf(m)} has private members, as ${found[1]}, which nobody can copy\n  make them public, or private to TypeScript`,
       );
   }
-  const copy = Reflect.construct(Module as never, [args], m.constructor) as Module;
+  const copy = Reflect.construct(Module as never, [], m.constructor) as Module;
   copy.training = m.training;
   return copy;
 }

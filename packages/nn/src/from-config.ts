@@ -6,7 +6,16 @@ import { checkOptions, GraphError, isDtype, kindOf, type OptionNames, param, set
 import { spendElements, withAllowance } from "./allowance.ts";
 import type { ConfigOptions, ModuleConfig } from "./config.ts";
 import { applyChange, isChange } from "./config-changes.ts";
-import { isBelow, setAt, slotOf, type Tree, treeOf, valueAt } from "./config-tree.ts";
+import {
+  entriesOf,
+  holdsParts,
+  isBelow,
+  setAt,
+  slotOf,
+  type Tree,
+  treeOf,
+  valueAt,
+} from "./config-tree.ts";
 import { isRecord, made, Reader } from "./config-values.ts";
 import { buildWith, isBuilt } from "./lazy.ts";
 import { Module } from "./module.ts";
@@ -49,6 +58,10 @@ export function fromConfig<M extends Module = Module & { forward(...inputs: unkn
     throw new GraphError(
       `fromConfig: takes the classes by name, got ${kindOf(classes)}\n  nn.fromConfig(config, nn), or of a few: { Linear: nn.Linear }`,
     );
+  if (!(typeof maxElements === "number" && maxElements >= 0))
+    throw new GraphError(
+      `fromConfig: maxElements must be a number of 0 or more, got ${kindOf(maxElements)}`,
+    );
   checkConfig(config);
   const reader = new Reader({ classes, functions });
   const refused = (): never => {
@@ -76,6 +89,9 @@ function checkConfig(config: ModuleConfig): void {
   for (const [name, section] of Object.entries(rest) as [string, unknown][]) {
     if (!sections.includes(name as "parts"))
       throw new GraphError(`fromConfig: a config has no ${name}`);
+    const inner = name === "fields" && isRecord(section) ? Object.values(section) : [];
+    if (!inner.every(isRecord))
+      throw new GraphError("fromConfig: fields must be records of values by path");
     if (name === "frozen" ? !isTexts(section) : !isRecord(section))
       throw new GraphError(`fromConfig: ${name} must be ${name === "frozen" ? "a list of paths" : "a record by path"}, got ${kindOf(section)}`); // biome-ignore format: one line
   }
@@ -96,7 +112,12 @@ function putParts(net: Module, config: ModuleConfig, reader: Reader): void {
   }
   const paths = new Set([...values.keys(), ...Object.keys(sizes), ...Object.keys(changes)]);
   for (const path of [...paths].sort((a, b) => a.length - b.length)) {
-    if (values.has(path)) setAt(placeIn(treeOf(net), path), values.get(path), path);
+    if (values.has(path)) {
+      const place = placeIn(treeOf(net), path);
+      if (values.get(path) === undefined && !holdsParts(valueAt(place)))
+        refuse(path, "no module or parameter that could be taken out");
+      setAt(place, values.get(path), path);
+    }
     if (Object.hasOwn(sizes, path)) setSize(moduleAt(net, path), sizes[path], path);
     if (Object.hasOwn(changes, path)) repeat(moduleAt(net, path), changes[path], path);
   }
@@ -113,7 +134,11 @@ function putParts(net: Module, config: ModuleConfig, reader: Reader): void {
 }
 
 function partOf(part: unknown, path: string, reader: Reader): unknown {
-  if (!isRecord(part) || !("$parameter" in part)) return reader.value(part, path);
+  if (!isRecord(part) || !("$parameter" in part)) {
+    const value = reader.value(part, path);
+    if (value instanceof Module || entriesOf(value)) return value;
+    return refuse(path, `${kindOf(value)}, which is no part`);
+  }
   const { $parameter: shape, dtype, trainable } = part;
   const fits =
     Array.isArray(shape) &&
@@ -140,7 +165,7 @@ function moduleAt(net: Module, path: string): Module {
 function setSize(m: Module, size: unknown, path: string): void {
   if (!Number.isSafeInteger(size) || (size as number) < 0)
     throw new GraphError(
-      `fromConfig: sizes of ${path} must be a whole number, got ${kindOf(size)}`,
+      `fromConfig: sizes of ${path || "the network"} must be a whole number, got ${kindOf(size)}`,
     );
   if (isBuilt(m)) refuse(path, "no layer that waits for its size");
   made(path || "the network", () => buildWith(m, size as number));
@@ -151,7 +176,9 @@ function repeat(m: Module, changes: unknown, path: string): void {
   for (const change of changes as unknown[]) {
     const [name, options] = Array.isArray(change) ? change : [];
     if (!isChange(name) || !isRecord(options))
-      throw new GraphError(`fromConfig: changes of ${path} have ${kindOf(name)}, which is none`);
+      throw new GraphError(
+        `fromConfig: changes of ${path || "the network"} have ${kindOf(name)}, which is none`,
+      );
     made(path || "the network", () => applyChange(m, name, options));
   }
 }

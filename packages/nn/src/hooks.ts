@@ -1,5 +1,6 @@
 /** Looking at a module's results from outside, or changing them. */
 import { GraphError, kindOf } from "@kiln-ml/ir";
+import { wrapForward } from "./forwards.ts";
 import { Module } from "./module.ts";
 
 /**
@@ -28,26 +29,16 @@ export function hook(module: Module, hook: ForwardHook): () => void {
     throw new GraphError(
       `hook: takes a module and a function, got ${kindOf(module)} and ${kindOf(hook)}`,
     );
-  const plain = module.forward as (...inputs: unknown[]) => unknown;
-  const own = Object.hasOwn(module, "forward");
   let on = true;
-  const forward = (...inputs: unknown[]): unknown => {
-    const output = plain.apply(module, inputs);
+  const off = wrapForward(module, (plain, inputs) => {
+    const output = plain(...inputs);
+    // One that takes itself off within the call has no say in its result.
     if (!on) return output;
     const changed = hook(inputs, output);
     return changed === undefined ? output : changed;
-  };
-  Object.defineProperty(module, "forward", { value: forward, configurable: true, writable: true });
+  });
   return () => {
     on = false;
-    // One that was put later keeps calling this one, which passes everything.
-    if (module.forward !== forward) return;
-    if (own)
-      Object.defineProperty(module, "forward", {
-        value: plain,
-        configurable: true,
-        writable: true,
-      });
-    else delete (module as { forward?: unknown }).forward;
+    off();
   };
 }

@@ -10,7 +10,8 @@ import {
   setFrozen,
   type Tensor,
 } from "@kiln-ml/ir";
-import { forgetChanges, recordChange } from "./changes.ts";
+import { recordChange, undoChanges } from "./changes.ts";
+import { wrapForward } from "./forwards.ts";
 import { constant, kaimingUniform } from "./init.ts";
 import { Linear } from "./linear.ts";
 import { checkModule, Module } from "./module.ts";
@@ -85,10 +86,10 @@ export function lora<M extends Module>(net: M, options: LoraOptions = {}): M {
     if (layer.lora) throw new GraphError("lora: a layer has it already\n  call nn.mergeLora first");
     const low = new LowRank(layer.inputs, layer.outputs, rank, alpha);
     layer.lora = low;
-    const plain = layer.forward;
-    const forward = (x: Tensor): Tensor => plain.call(layer, x).add(low.forward(x));
-    Object.defineProperty(layer, "forward", { value: forward, configurable: true });
-    recordChange(layer, "lora", { rank, alpha });
+    const takeOff = wrapForward(layer, (plain, [x]) =>
+      (plain(x) as Tensor).add(low.forward(x as Tensor)),
+    );
+    recordChange(layer, "lora", { rank, alpha }, takeOff);
   }
   return net;
 }
@@ -110,12 +111,15 @@ export function mergeLora<M extends Module>(net: M): M {
   const adapted = adaptedIn(net);
   if (!adapted.length)
     throw new GraphError("mergeLora: no layer has a second path\n  call nn.lora first");
+  if (adapted.some((layer) => layer.weight.op !== "param"))
+    throw new GraphError(
+      "mergeLora: the weight of a layer is computed, by a weight norm\n  call nn.removeWeightNorm first",
+    );
   for (const layer of adapted) {
     const { a, b, scale } = layer.lora!;
     assign(layer.weight, layer.weight.add(b.matmul(a).mul(scale)));
     delete layer.lora;
-    delete (layer as { forward?: unknown }).forward;
-    forgetChanges(layer, "lora");
+    undoChanges(layer, (change) => change.name === "lora");
   }
   for (const t of net.state().values()) setFrozen(t, false);
   return net;

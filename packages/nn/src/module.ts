@@ -22,6 +22,7 @@ import {
   Tensor,
 } from "@kiln-ml/ir";
 import { spendModule } from "./allowance.ts";
+import { argumentsOf, keepArguments } from "./arguments.ts";
 import { type Call, tellCalls, type Watch } from "./calls.ts";
 import { isBuilt, refuseUnbuilt } from "./lazy.ts";
 import { hiddenFieldsOf, partsIn } from "./parts.ts";
@@ -35,8 +36,6 @@ interface Birth {
   /** When it was made, among modules and among nodes: what is older is none of its own. */
   readonly module: number;
   readonly node: number;
-  /** What its constructor was given. */
-  readonly args: readonly unknown[];
 }
 
 const births = new WeakMap<Module, Birth>();
@@ -68,7 +67,8 @@ export abstract class Module extends Stateful {
   constructor(args: readonly unknown[] = []) {
     super();
     spendModule();
-    births.set(this, { module: born++, node: lastNodeId(), args });
+    births.set(this, { module: born++, node: lastNodeId() });
+    keepArguments(this, args);
     tellCalls<Module>(this, Module.prototype, watch);
   }
 
@@ -211,10 +211,10 @@ export abstract class Module extends Stateful {
 
   /**
    * Arguments with which the class makes such a module again: those that were handed to the base's
-   * constructor. A class that extends a layer overrides it where its own differ.
+   * constructor, as they were then. A class that extends a layer overrides it where its own differ.
    */
   constructorArguments(): readonly unknown[] {
-    return births.get(this)!.args;
+    return argumentsOf(this);
   }
 
   /** What `toString` prints after the class name: the configuration in few words. */

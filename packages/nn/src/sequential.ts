@@ -160,7 +160,7 @@ export class Sequential extends Module {
 
   /** Layers that were added later too. */
   override constructorArguments(): readonly unknown[] {
-    return this.input ? [this.input, ...this.layers] : this.layers;
+    return this.input ? [this.input, ...this.layers] : [...this.layers];
   }
 
   /** Shape of the result for one sample, known when the first entry is an `Input`. */

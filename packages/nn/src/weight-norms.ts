@@ -7,13 +7,16 @@ import {
   assign,
   checkOptions,
   GraphError,
+  isFrozen,
   type OptionNames,
   param,
   printShape,
   ShapeError,
+  setFrozen,
   Tensor,
 } from "@kiln-ml/ir";
-import { forgetChanges, recordChange } from "./changes.ts";
+import { recordChange, undoChanges } from "./changes.ts";
+import { wrapForward } from "./forwards.ts";
 import { normal } from "./init.ts";
 import { checkModule, type Module } from "./module.ts";
 import { buffer, checkCount } from "./parameter.ts";
@@ -62,23 +65,26 @@ function weightOf(op: string, layer: Module, name: string): Tensor {
 
 /**
  * Lets `forward` read what `compute` gives in the place of a parameter. It is called once a
- * forward, with whether that trains; a read from outside computes without training.
+ * forward, with whether that trains; a read from outside computes without training. What it
+ * returns gives the layer its forward back.
  */
-function replaceWeight(layer: Module, name: string, compute: (train: boolean) => Tensor): void {
-  const plain = layer.forward as (...xs: unknown[]) => unknown;
+function replaceWeight(
+  layer: Module,
+  name: string,
+  compute: (train: boolean) => Tensor,
+): () => void {
   let current: Tensor | undefined;
   const get = (): Tensor => current ?? compute(false);
   Object.defineProperty(layer, name, { get, enumerable: false, configurable: true });
-  const forward = (...xs: unknown[]): unknown => {
+  return wrapForward(layer, (plain, inputs) => {
     const before = current;
     current = compute(layer.training);
     try {
-      return plain.apply(layer, xs);
+      return plain(...inputs);
     } finally {
       current = before;
     }
-  };
-  Object.defineProperty(layer, "forward", { value: forward, configurable: true, writable: true });
+  });
 }
 
 /** √Σ over all axes but one, kept. */
@@ -89,8 +95,8 @@ function lengths(v: Tensor, axis: number | null): Tensor {
 
 /**
  * W = g·v/‖v‖: direction and length of a weight are trained apart. The field becomes a computed
- * one; `weightG` and `weightV` stand beside it, which give the same W at first. The layer is
- * changed, and returned; make the optimizer afterwards.
+ * one; `weightG` and `weightV` stand beside it, which give the same W at first and are frozen if W
+ * was. The layer is changed, and returned; make the optimizer afterwards.
  *
  * v: the shape of W; g: 1 on every axis but `axis`. `torch.nn.utils.weight_norm`. Salimans & Kingma
  * 2016.
@@ -109,17 +115,19 @@ export function weightNorm<M extends Module>(layer: M, options: WeightNormOption
   const fields = layer as Fields;
   const v = param(w, { name: `${name}V` });
   const g = param(lengths(w, axis), { name: `${name}G` });
+  for (const t of [v, g]) setFrozen(t, isFrozen(w));
   fields[`${name}G`] = g;
   fields[`${name}V`] = v;
-  replaceWeight(layer, name, () => v.mul(g.div(lengths(v, axis))));
-  recordChange(layer, "weightNorm", { name, axis });
+  const takeOff = replaceWeight(layer, name, () => v.mul(g.div(lengths(v, axis))));
+  recordChange(layer, "weightNorm", { name, axis }, takeOff);
   return layer;
 }
 
 /**
  * W/σ(W), σ the largest singular value, so that the layer stretches nothing: by power iteration on
  * two vectors that are kept, one step a forward in training, none in evaluation. `weightOriginal`
- * is trained; `weightU` and `weightV` are buffers. The layer is changed, and returned.
+ * is trained unless W was frozen; `weightU` and `weightV` are buffers. The layer is changed, and
+ * returned.
  *
  * W is taken as a matrix [n of `axis`, all else]. `torch.nn.utils.parametrizations.spectral_norm`.
  * Miyato et al. 2018.
@@ -144,6 +152,7 @@ export function spectralNorm<M extends Module>(layer: M, options: SpectralNormOp
       .reshape([rows, columns]);
   const unit = (t: Tensor): Tensor => t.div(t.square().sum().sqrt().maximum(eps));
   const own = param(w, { name: `${name}Original` });
+  setFrozen(own, isFrozen(w));
   const [u, v] = [
     ["U", rows],
     ["V", columns],
@@ -169,11 +178,11 @@ export function spectralNorm<M extends Module>(layer: M, options: SpectralNormOp
   };
   assign(u, unit(u));
   move(15);
-  replaceWeight(layer, name, (train) => {
+  const takeOff = replaceWeight(layer, name, (train) => {
     if (train) move(iterations);
     return own.div(u.stopGradient().matmul(matrix(own)).dot(v.stopGradient()));
   });
-  recordChange(layer, "spectralNorm", { name, axis, iterations, eps });
+  recordChange(layer, "spectralNorm", { name, axis, iterations, eps }, takeOff);
   return layer;
 }
 
@@ -186,7 +195,8 @@ function checkAxis(op: string, w: Tensor, axis: number): void {
 
 /**
  * Makes a weight that `weightNorm` or `spectralNorm` computed a parameter again, which holds what
- * it was. The layer is returned. Throws GraphError where there is none.
+ * it was, frozen if what was trained was. Other reparameterisations and hooks of the layer stay.
+ * The layer is returned. Throws GraphError where there is none.
  * `torch.nn.utils.remove_weight_norm`.
  *
  * @param layer A layer with the parameter.
@@ -205,10 +215,11 @@ export function removeWeightNorm<M extends Module>(layer: M, name = "weight"): M
     throw new GraphError(
       `removeWeightNorm: ${name} of ${layer.constructor.name} is not computed\n  call nn.weightNorm or nn.spectralNorm first`,
     );
-  delete (layer as { forward?: unknown }).forward;
+  const trained = (fields[`${name}Original`] ?? fields[`${name}V`]) as Tensor;
   for (const end of ["G", "V", "U", "Original"]) delete fields[`${name}${end}`];
-  forgetChanges(layer, "weightNorm", "spectralNorm");
+  undoChanges(layer, ({ options }) => (options as { name?: string }).name === name);
   const own = param(value, { name });
+  setFrozen(own, isFrozen(trained));
   Object.defineProperty(layer, name, {
     value: own,
     enumerable: true,

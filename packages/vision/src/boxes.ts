@@ -10,6 +10,7 @@ import {
   iota,
   type OptionNames,
   printShape,
+  promote,
   ShapeError,
   scan,
   select,
@@ -37,6 +38,9 @@ function checkBoxes(op: string, boxes: Tensor): void {
     );
 }
 
+/** As floats of 32 bits or more: of integers a share is 0, and areas of halves overflow. */
+const widened = (t: Tensor): Tensor => t.convert(promote(t.dtype, "f32"));
+
 /** Areas; a box whose corners are turned around has none. */
 function areas(width: Tensor, height: Tensor): Tensor {
   return width.maximum(0).mul(height.maximum(0));
@@ -46,13 +50,14 @@ function areas(width: Tensor, height: Tensor): Tensor {
  * The overlap of each box of one list with each of another: intersection over union, 0 where both
  * have no area.
  *
- * a: f32[N, 4], b: f32[M, 4] → f32[N, M]. Throws ShapeError on other shapes. Differentiable.
+ * a: f32[N, 4], b: f32[M, 4] → f32[N, M]; integers and halves are taken as f32. Throws ShapeError on
+ * other shapes. Differentiable.
  * `torchvision.ops.box_iou`.
  */
 export function boxIou(a: Tensor, b: Tensor): Tensor {
   checkBoxes("boxIou", a);
   checkBoxes("boxIou", b);
-  const [left, right] = [expandDims(a, 1), expandDims(b, 0)];
+  const [left, right] = [expandDims(widened(a), 1), expandDims(widened(b), 0)];
   const side = (t: Tensor, k: number): Tensor => t.sliceAxis(-1, k, k + 1).squeeze([2]);
   const length = (k: number): Tensor =>
     side(left, k + 2)
@@ -69,13 +74,13 @@ export function boxIou(a: Tensor, b: Tensor): Tensor {
  * Non-maximum suppression: the best box, then the best of those that do not overlap it, and so on;
  * their places from the best on, and −1 where there are fewer than `size`.
  *
- * boxes: f32[N, 4], scores: f32[N] → i32[size]. Of equal scores the first is better. No gradient
- * flows. Throws ShapeError on other shapes or without a size. `torchvision.ops.nms`.
+ * boxes: f32[N, 4], scores: f32[N], or integers → i32[size]. Of equal scores the first is better;
+ * a box whose score is NaN is none. No gradient flows. Throws ShapeError on other shapes or without a size. `torchvision.ops.nms`.
  */
 export function nms(boxes: Tensor, scores: Tensor, options: NmsOptions): Tensor {
   checkBoxes("nms", boxes);
   checkTensor("nms", scores);
-  const { size, threshold = 0.5, minScore } = checkOptions("nms", options, nmsOptions);
+  const { size, threshold = 0.5, minScore = -Infinity } = checkOptions("nms", options, nmsOptions);
   if (!Number.isInteger(size) || size < 1)
     throw new ShapeError(
       "nms: the size is missing\n  how many there are depends on values: give { size }, the rest is −1",
@@ -86,10 +91,11 @@ export function nms(boxes: Tensor, scores: Tensor, options: NmsOptions): Tensor 
     );
   // One more that nothing takes, so that there is a best of none too.
   const corners = concat([boxes, zeros([1, 4], boxes.dtype)], 0);
-  const all = concat([scores, full([1], -Infinity, scores.dtype)], 0);
+  const known = widened(scores);
+  const all = concat([known, full([1], -Infinity, known.dtype)], 0);
   const near = boxIou(corners, corners).greater(threshold);
   const { ys } = scan(
-    [minScore === undefined ? all : select(all.greater(minScore), all, -Infinity)],
+    [select(all.greater(minScore), all, -Infinity)],
     [],
     ([left]) => {
       const best = argMax(left!, 0);

@@ -1,12 +1,25 @@
 /**
  * Colours of images f32[N, 3, H, W] of 0 to 1 in other terms. Graph compositions, differentiable.
  */
-import { checkTensor, concat, printShape, ShapeError, select, type Tensor } from "@kiln-ml/ir";
+import {
+  checkTensor,
+  concat,
+  DtypeError,
+  isFloat,
+  printShape,
+  ShapeError,
+  select,
+  type Tensor,
+} from "@kiln-ml/ir";
 
 function channels(op: string, x: Tensor): [Tensor, Tensor, Tensor] {
   checkTensor(op, x);
   if (x.rank !== 4 || x.shape[1] !== 3)
     throw new ShapeError(`${op}: images are [N,3,H,W], got ${printShape(x.shape)}`);
+  if (op !== "rgbToGray" && !isFloat(x.dtype))
+    throw new DtypeError(
+      `${op}: images are floats of 0 to 1, got ${x.dtype}\n  convert them: x.convert("f32").div(255)`,
+    );
   const part = (k: number): Tensor => x.sliceAxis(1, k, k + 1);
   return [part(0), part(1), part(2)];
 }

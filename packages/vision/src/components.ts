@@ -1,7 +1,7 @@
 /**
  * Regions of a mask. A loop whose trips are as many as the longest way through a region has pixels.
  */
-import { checkOptions, checkTensor, convert, cumsum, GraphError, iota, kindOf, maxPool, type OptionNames, printShape, ShapeError, select, sizeOf, type Tensor, take, whileLoop } from "@kiln-ml/ir"; // biome-ignore format: one line
+import { checkOptions, checkTensor, convert, cumsum, GraphError, iota, kindOf, maxPool, type OptionNames, printShape, ShapeError, select, sizeOf, type Tensor, take, whileLoop, zeros } from "@kiln-ml/ir"; // biome-ignore format: one line
 import { dilate } from "./filters.ts";
 
 export interface ComponentOptions {
@@ -33,6 +33,7 @@ export function connectedComponents(mask: Tensor, options: ComponentOptions = {}
   if (mask.rank !== 2)
     throw new ShapeError(`connectedComponents: a mask is [H,W], got ${printShape(mask.shape)}`);
   const size = sizeOf(mask.shape);
+  if (size === 0) return zeros(mask.shape, "i32");
   const inside = (mask.dtype === "bool" ? mask : mask.notEqual(0)).reshape([1, 1, ...mask.shape]);
   // Each pixel has a number, less the later it comes: the largest of a region is its first pixel's.
   const own = iota([size], 0).neg().reshape(inside.shape).sub(1);

@@ -3,7 +3,7 @@
  * Extents stay as they are; channels do not mix. Graph compositions, differentiable where they are
  * smooth.
  */
-import { checkOptions, checkTensor, convolution, GraphError, kindOf, maxPool, median, type OptionNames, ShapeError, type Tensor, tensor, windows } from "@kiln-ml/ir"; // biome-ignore format: one line
+import { checkOptions, checkTensor, convolution, full, GraphError, isFloat, isInteger, kindOf, maxPool, median, type OptionNames, ShapeError, type Tensor, windows } from "@kiln-ml/ir"; // biome-ignore format: one line
 import * as nn from "@kiln-ml/nn";
 
 export interface FilterOptions {
@@ -71,12 +71,9 @@ export function filter2d(x: Tensor, kernel: Tensor, options: FilterOptions = {})
  * `kornia.filters.box_blur`, `cv2.blur`.
  */
 export function boxBlur(x: Tensor, size: number, options: FilterOptions = {}): Tensor {
-  const count = (2 * reachOf("boxBlur", size) + 1) ** 2;
-  return filter2d(
-    x,
-    tensor(new Float32Array(count).fill(1 / count), { shape: [size, size] }),
-    options,
-  );
+  checkImages("boxBlur", x);
+  const share = 1 / (2 * reachOf("boxBlur", size) + 1) ** 2;
+  return filter2d(x, full([size, size], share, isFloat(x.dtype) ? x.dtype : "f32"), options);
 }
 
 /**
@@ -92,16 +89,21 @@ export function medianBlur(x: Tensor, size: number, options: FilterOptions = {})
 
 /**
  * The largest value over a square of `size`, which is odd; beyond the edges there is nothing. x:
- * f32[N, C, H, W] → the same. `kornia.morphology.dilation`, `cv2.dilate`.
+ * numbers or bool [N, C, H, W] → the same. `kornia.morphology.dilation`, `cv2.dilate`.
  */
 export function dilate(x: Tensor, size: number): Tensor {
   checkImages("dilate", x);
-  return maxPool(x, { size: [size, size], stride: 1, padding: reachOf("dilate", size) });
+  const padding = reachOf("dilate", size);
+  if (x.dtype === "bool") return dilate(x.convert("i32"), size).notEqual(0);
+  return maxPool(x, { size: [size, size], stride: 1, padding });
 }
 
 /** The least value, otherwise as `dilate`. `kornia.morphology.erosion`, `cv2.erode`. */
 export function erode(x: Tensor, size: number): Tensor {
   checkImages("erode", x);
   reachOf("erode", size);
-  return dilate(x.neg(), size).neg();
+  if (x.dtype === "bool") return dilate(x.not(), size).not();
+  // −x has no place for the least of some integers, nor for any without a sign; −1 − x has.
+  const turn = (t: Tensor): Tensor => (isInteger(t.dtype) ? t.neg().sub(1) : t.neg());
+  return turn(dilate(turn(x), size));
 }

@@ -70,7 +70,7 @@ export const limits = {
   "runtime loader": 21.9,
   "runtime loader with wasm": 26.4,
   "kiln-ml, compile for wasm": 159.1,
-  "kiln-ml/nn, training on wasm": 169.9,
+  "kiln-ml/nn, training on wasm": 170,
 } as const satisfies Partial<Record<keyof typeof pages, number>>;
 
 export interface PageSize {

@@ -295,7 +295,8 @@ export const examples: readonly Example[] = [
     full: ["--out", "{folder}"],
     slice: ["--quick", "--samples", "500", "--out", "{folder}"],
     number: /test accuracy ([\d.]+)/,
-    reaches: { quick: [">=", 0.8], full: [">=", 0.97] },
+    // PyTorch's three seeds are .968 ± .009 on 1,000 digits: the bound lies three deviations below.
+    reaches: { quick: [">=", 0.8], full: [">=", 0.94] },
   },
   {
     name: "images",

@@ -237,8 +237,8 @@ function priority({ members }: Group): number {
 }
 
 /**
- * Where values are computed again to save memory, what nothing waits for runs as soon as it can: a weight's gradient
- * is the last to read them, and takes no memory but its own place.
+ * Where values are computed again to save memory, what nothing waits for runs as soon as it can: a
+ * weight's gradient is the last to read them, and takes no memory but its own place.
  */
 const computesAgain = ({ computed }: Group): boolean => {
   for (const t of computed) if (t.op === "after") return true;

@@ -136,10 +136,19 @@ async function rowOf(op: string, n: number, rounds: number, c: RunC | undefined)
   const values = await Promise.all(last.map(async (t) => (await t.data()) as Float32Array));
   for (const t of [...last, x, b]) t.dispose();
   const own = timingOf(ownMs);
-  const row = { case: `linalg ${op} ${n}`, target: "wasm", metric: "time", unit: "ms", value: own.median }; // biome-ignore format: one line
+  const row = {
+    case: `linalg ${op} ${n}`,
+    target: "wasm",
+    metric: "time",
+    unit: "ms",
+    value: own.median,
+  };
   if (!want) return { ...row, spread: own.spread, note: "no C compiler here" };
   const peer = timingOf(peerMs);
-  const far = apart(checked(values, n), op === "eigh" || op === "svd" ? want.slice(0, n).sort() : want); // biome-ignore format: one line
+  const far = apart(
+    checked(values, n),
+    op === "eigh" || op === "svd" ? want.slice(0, n).sort() : want,
+  );
   return {
     ...compared({ ...row, peer: "C", peerValue: peer.median, spread: worse(own, peer) }, 0.33),
     note: `differs by ${far.toExponential(1)}`,

@@ -144,7 +144,10 @@ const refused: readonly (readonly [unknown, string?])[] = [
   [config(linear, { changes: { "": [["lora", { rank: 1e12 }]] } })],
   [config(linear, { changes: { "": [["clone", {}]] } })],
   [config(linear, { changes: { "": [["weightNorm", { name: "__proto__" }]] } })],
-  [config(linear, { parts: { inputs: 7 } }), "fromConfig: inputs is 7, which is no part of this network"], // biome-ignore format: one line
+  [
+    config(linear, { parts: { inputs: 7 } }),
+    "fromConfig: inputs is 7, which is no part of this network",
+  ],
   [config(linear, { parts: { weight: "a" } })],
   [config(linear, { parts: { inputs: null } })],
   [config(linear, { fields: { "": null } })],

@@ -2,7 +2,18 @@
  * Configs of networks: what toConfig writes, fromConfig makes again, for every layer and for what is
  * done with networks afterwards. Configs that nobody wrote: `config-errors.test.ts`.
  */
-import { evaluate, initialValueOf, input, isFrozen, makeValue, param, relu, Tensor, trace, type Value } from "@kiln-ml/ir"; // biome-ignore format: one line
+import {
+  evaluate,
+  initialValueOf,
+  input,
+  isFrozen,
+  makeValue,
+  param,
+  relu,
+  Tensor,
+  trace,
+  type Value,
+} from "@kiln-ml/ir";
 import * as nn from "@kiln-ml/nn";
 import * as vision from "@kiln-ml/vision";
 import { test } from "uvu";
@@ -289,7 +300,10 @@ test("arguments are those that a constructor was given, whatever becomes of them
     [dense, [2, { activation: { $function: "relu" } }]],
   ] as const)
     for (const one of [m, nn.clone(m as nn.Module)])
-      assert.equal((nn.toConfig(one, nn, { functions: { relu } }).module as { args: unknown }).args, args); // biome-ignore format: one line
+      assert.equal(
+        (nn.toConfig(one, nn, { functions: { relu } }).module as { args: unknown }).args,
+        args,
+      );
 });
 
 test("names of classes are those that are given, as after a bundler", () => {

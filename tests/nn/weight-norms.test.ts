@@ -189,7 +189,10 @@ const beside: Record<string, (layer: Layer) => (() => void) | undefined> = {
 };
 
 test("removeWeightNorm leaves what else stands on a layer, put before or after it", async () => {
-  const norms: Record<string, (l: Layer) => Layer> = { weightNorm: nn.weightNorm, spectralNorm: nn.spectralNorm }; // biome-ignore format: one line
+  const norms: Record<string, (l: Layer) => Layer> = {
+    weightNorm: nn.weightNorm,
+    spectralNorm: nn.spectralNorm,
+  };
   for (const [norm, make] of Object.entries(norms))
     for (const [name, put] of Object.entries(beside))
       for (const isFirst of [true, false]) {

@@ -54,7 +54,9 @@ test("filters are sums over a window whose border is mirrored, repeated or 0", a
   await near(vision.filter2d(images(), k, { border: "replicate" }), around(1, edge, weighted));
   await near(vision.boxBlur(images(), 3), around(1, mirror, mean));
   await near(vision.medianBlur(images(), 3, { border: "replicate" }), around(1, edge, middle));
-  const [corner] = await compile(() => vision.boxBlur(images(), 3, { border: "zeros" }), { target: "js" })().then((y) => y.data()) as unknown as number[]; // biome-ignore format: one line
+  const [corner] = (await compile(() => vision.boxBlur(images(), 3, { border: "zeros" }), {
+    target: "js",
+  })().then((y) => y.data())) as unknown as number[];
   const inside = [0, 1, W, W + 1].map((i) => picture[i]!);
   assert.ok(Math.abs(corner! - inside.reduce((a, b) => a + b, 0) / 9) < 1e-5);
 });
@@ -85,7 +87,16 @@ function hsvOf([r, g, b]: readonly [number, number, number]): [number, number, n
 }
 
 test("colours go to hue, saturation and value and back, and to grey", async () => {
-  const colours = [[1, 0, 0], [0, 1, 0], [0, 0, 1], [0, 0, 0], [1, 1, 1], [0.2, 0.9, 0.4], [0.7, 0.1, 0.6], [0.5, 0.5, 0.1]] as const; // biome-ignore format: one line
+  const colours = [
+    [1, 0, 0],
+    [0, 1, 0],
+    [0, 0, 1],
+    [0, 0, 0],
+    [1, 1, 1],
+    [0.2, 0.9, 0.4],
+    [0.7, 0.1, 0.6],
+    [0.5, 0.5, 0.1],
+  ] as const;
   const planes = (of: readonly (readonly number[])[]) =>
     [0, 1, 2].flatMap((k) => of.map((c) => c[k]!));
   const x = tensor(Float32Array.from(planes(colours)), { shape: [1, 3, 2, 4] });
@@ -112,7 +123,10 @@ test("boxes overlap by intersection over union, and the best are kept", async ()
     return [x, y, x + 2 + (i % 3), y + 3];
   });
   const scores = boxes.map((_, i) => Math.abs(Math.cos(5 * i)));
-  const [b, s] = [tensor(Float32Array.from(boxes.flat()), { shape: [12, 4] }), tensor(Float32Array.from(scores))]; // biome-ignore format: one line
+  const [b, s] = [
+    tensor(Float32Array.from(boxes.flat()), { shape: [12, 4] }),
+    tensor(Float32Array.from(scores)),
+  ];
   await near(
     vision.boxIou(b, b),
     boxes.flatMap((p) => boxes.map((q) => iouOf(p, q))),
@@ -193,7 +207,10 @@ test("integers, halves and bool have the values that numbers have", async () => 
   await near(vision.erode(mask, 3), [1, 0, 0, 0, 0]);
   await near(vision.dilate(mask, 3), [1, 1, 1, 0, 0]);
   const halves = tensor(new Array(9).fill(1), { dtype: "f16" }).reshape([1, 1, 3, 3]);
-  await near(vision.boxBlur(halves, 3).convert("f32").sub(1).abs().greater(0.01), new Array(9).fill(0)); // biome-ignore format: one line
+  await near(
+    vision.boxBlur(halves, 3).convert("f32").sub(1).abs().greater(0.01),
+    new Array(9).fill(0),
+  );
 });
 
 test("a score that is no number is no box, and an empty mask has no regions", async () => {
@@ -219,15 +236,24 @@ test("what does not fit is refused in one line", () => {
   const rows: readonly (readonly [() => unknown, string])[] = [
     [() => vision.boxBlur(x, 2), "boxBlur: the size must be an odd whole number, got 2"],
     [() => vision.dilate(x.sum(0), 3), "dilate: images are [N,C,H,W], got rank 3"],
-    [() => vision.medianBlur(x, 3, { border: "wrap" as never }), 'medianBlur: border must be reflect, replicate or zeros, got "wrap"'], // biome-ignore format: one line
-    [() => vision.rgbToHsv(x.sum(1, { keepDims: true })), "rgbToHsv: images are [N,3,H,W], got [1,1,4,4]"], // biome-ignore format: one line
+    [
+      () => vision.medianBlur(x, 3, { border: "wrap" as never }),
+      'medianBlur: border must be reflect, replicate or zeros, got "wrap"',
+    ],
+    [
+      () => vision.rgbToHsv(x.sum(1, { keepDims: true })),
+      "rgbToHsv: images are [N,3,H,W], got [1,1,4,4]",
+    ],
     [() => vision.rgbToHsv(x.convert("u8")), "rgbToHsv: images are floats of 0 to 1, got u8"],
     [() => vision.boxIou(x, x), "boxIou: boxes are [N,4], corners x1, y1, x2, y2, got [1,3,4,4]"],
     [
       () => vision.nms(tensor([[0, 0, 1, 1]]), tensor([1]), {} as never),
       "nms: the size is missing",
     ],
-    [() => vision.nms(tensor([[0, 0, 1, 1]]), tensor([1, 2]), { size: 1 }), "nms: there must be one score a box: [2] for [1,4]"], // biome-ignore format: one line
+    [
+      () => vision.nms(tensor([[0, 0, 1, 1]]), tensor([1, 2]), { size: 1 }),
+      "nms: there must be one score a box: [2] for [1,4]",
+    ],
     [() => vision.connectedComponents(x), "connectedComponents: a mask is [H,W], got [1,3,4,4]"],
   ];
   for (const [run, message] of rows) assert.is(messageOf(run), message);

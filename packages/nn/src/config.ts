@@ -2,10 +2,27 @@
  * What a network is, as JSON: its class and the arguments of its constructor, and where it differs
  * from what that makes. Weights are not in it. `from-config.ts` reads it.
  */
-import { checkOptions, GraphError, isFrozen, KilnError, kindOf, type OptionNames, Tensor } from "@kiln-ml/ir"; // biome-ignore format: one line
+import {
+  checkOptions,
+  GraphError,
+  isFrozen,
+  KilnError,
+  kindOf,
+  type OptionNames,
+  Tensor,
+} from "@kiln-ml/ir";
 import { type ChangeName, changesOf } from "./changes.ts";
 import { applyChange } from "./config-changes.ts";
-import { entriesOf, holdsParts, isBelow, isParameter, join, setAt, treeOf } from "./config-tree.ts";
+import {
+  entriesOf,
+  holdsParts,
+  isBelow,
+  isParameter,
+  join,
+  setAt,
+  treeOf,
+  valueAt,
+} from "./config-tree.ts";
 import { isRecord, type Json, Reader, Writer } from "./config-values.ts";
 import { setDrawsAside, skipInit } from "./init.ts";
 import { buildWith, isBuilt, learntSize } from "./lazy.ts";
@@ -186,7 +203,7 @@ class Difference {
   }
 
   #compareSlot(x: unknown, slot: readonly [object, string], path: string, module: string): void {
-    const again = currentOf(slot);
+    const again = valueAt(slot);
     if (x instanceof Module || isParameter(x)) this.#comparePart(x, again, slot, path);
     else if (!holdsParts(x) && !(entriesOf(x) && holdsParts(again))) {
       if (holdsParts(again)) this.#remove(again, slot, path);
@@ -255,11 +272,6 @@ class Difference {
   }
 }
 
-function currentOf([holder, key]: readonly [object, string]): unknown {
-  const entries = holder instanceof Module ? Object.entries(holder) : entriesOf(holder);
-  return entries?.find(([k]) => k === key)?.[1];
-}
-
 function kindOfHolder(x: unknown): string | undefined {
   if (Array.isArray(x)) return "list";
   if (x instanceof Map) return "map";
@@ -284,11 +296,23 @@ function sameMaking(x: unknown, y: unknown): boolean {
       String(x.shape) === String(y.shape)
     );
   if (x instanceof Module && y instanceof Module)
-    return x.constructor === y.constructor && sameLists(x.constructorArguments(), y.constructorArguments()); // biome-ignore format: one line
+    return (
+      x.constructor === y.constructor &&
+      sameLists(x.constructorArguments(), y.constructorArguments())
+    );
   if (typeof x === "function" && typeof y === "function") return sameFunction(x, y);
   const [a, b] = [entriesOf(x), entriesOf(y)];
   if (!a || !b || kindOfHolder(x) !== kindOfHolder(y)) return kindOf(x) === kindOf(y) && !!x && !!y;
-  return sameLists(a.map(([k]) => k), b.map(([k]) => k)) && sameLists(a.map(([, v]) => v), b.map(([, v]) => v)); // biome-ignore format: one line
+  return (
+    sameLists(
+      a.map(([k]) => k),
+      b.map(([k]) => k),
+    ) &&
+    sameLists(
+      a.map(([, v]) => v),
+      b.map(([, v]) => v),
+    )
+  );
 }
 
 const sameLists = (a: readonly unknown[], b: readonly unknown[]): boolean =>

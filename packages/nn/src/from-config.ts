@@ -2,7 +2,16 @@
  * Networks of configs, which may come from anywhere: nothing is made but what the caller names, and
  * what does not fit is an error of ours.
  */
-import { checkOptions, GraphError, isDtype, kindOf, type OptionNames, param, setFrozen, zeros } from "@kiln-ml/ir"; // biome-ignore format: one line
+import {
+  checkOptions,
+  GraphError,
+  isDtype,
+  kindOf,
+  type OptionNames,
+  param,
+  setFrozen,
+  zeros,
+} from "@kiln-ml/ir";
 import { spendElements, withAllowance } from "./allowance.ts";
 import type { ConfigOptions, ModuleConfig } from "./config.ts";
 import { applyChange, isChange } from "./config-changes.ts";
@@ -53,7 +62,11 @@ export function fromConfig<M extends Module = Module & { forward(...inputs: unkn
   classes: Readonly<Record<string, unknown>>,
   options: FromConfigOptions = {},
 ): M {
-  const { functions = {}, maxElements = 2 ** 28 } = checkOptions("fromConfig", options, fromConfigOptions); // biome-ignore format: one line
+  const { functions = {}, maxElements = 2 ** 28 } = checkOptions(
+    "fromConfig",
+    options,
+    fromConfigOptions,
+  );
   if (typeof classes !== "object" || classes === null)
     throw new GraphError(
       `fromConfig: takes the classes by name, got ${kindOf(classes)}\n  nn.fromConfig(config, nn), or of a few: { Linear: nn.Linear }`,
@@ -93,7 +106,9 @@ function checkConfig(config: ModuleConfig): void {
     if (!inner.every(isRecord))
       throw new GraphError("fromConfig: fields must be records of values by path");
     if (name === "frozen" ? !isTexts(section) : !isRecord(section))
-      throw new GraphError(`fromConfig: ${name} must be ${name === "frozen" ? "a list of paths" : "a record by path"}, got ${kindOf(section)}`); // biome-ignore format: one line
+      throw new GraphError(
+        `fromConfig: ${name} must be ${name === "frozen" ? "a list of paths" : "a record by path"}, got ${kindOf(section)}`,
+      );
   }
 }
 
@@ -193,7 +208,10 @@ function setFields(net: Module, { fields = {} }: ModuleConfig): void {
         throw new GraphError(
           `fromConfig: ${path || "the network"} has no field ${name} that may be ${kindOf(value)}`,
         );
-      Object.defineProperty(m, name, { ...before, value: new Reader({ classes: {}, functions: {} }).value(value, path) }); // biome-ignore format: one line
+      Object.defineProperty(m, name, {
+        ...before,
+        value: new Reader({ classes: {}, functions: {} }).value(value, path),
+      });
     }
   }
 }

@@ -1,7 +1,25 @@
 /**
  * Regions of a mask. A loop whose trips are as many as the longest way through a region has pixels.
  */
-import { checkOptions, checkTensor, convert, cumsum, GraphError, iota, kindOf, maxPool, type OptionNames, printShape, ShapeError, select, sizeOf, type Tensor, take, whileLoop, zeros } from "@kiln-ml/ir"; // biome-ignore format: one line
+import {
+  checkOptions,
+  checkTensor,
+  convert,
+  cumsum,
+  GraphError,
+  iota,
+  kindOf,
+  maxPool,
+  type OptionNames,
+  printShape,
+  ShapeError,
+  select,
+  sizeOf,
+  type Tensor,
+  take,
+  whileLoop,
+  zeros,
+} from "@kiln-ml/ir";
 import { dilate } from "./filters.ts";
 
 export interface ComponentOptions {

@@ -3,7 +3,22 @@
  * Extents stay as they are; channels do not mix. Graph compositions, differentiable where they are
  * smooth.
  */
-import { checkOptions, checkTensor, convolution, full, GraphError, isFloat, isInteger, kindOf, maxPool, median, type OptionNames, ShapeError, type Tensor, windows } from "@kiln-ml/ir"; // biome-ignore format: one line
+import {
+  checkOptions,
+  checkTensor,
+  convolution,
+  full,
+  GraphError,
+  isFloat,
+  isInteger,
+  kindOf,
+  maxPool,
+  median,
+  type OptionNames,
+  ShapeError,
+  type Tensor,
+  windows,
+} from "@kiln-ml/ir";
 import * as nn from "@kiln-ml/nn";
 
 export interface FilterOptions {

@@ -8,7 +8,7 @@ import { decoderConfig, ggufModel, readGguf } from "../../packages/llm/src/index
 import { ggufTokenizer } from "../../packages/llm/src/node.ts";
 import { shardsOf, tensorsOfShard } from "../../packages/llm/src/shards.ts";
 import { checkSize } from "../../packages/llm/src/size.ts";
-import { writeGguf } from "../llm/gguf-text.ts";
+import { ggufName, writeGguf } from "../llm/gguf-text.ts";
 import { modelFiles, smallTensors } from "../llm/small-model.ts";
 import type { Random } from "../support/mutate.ts";
 import { corpus } from "./corpus.ts";
@@ -35,19 +35,6 @@ const everyType = writeGguf({
     ] as const
   ).map(([type, count, size]) => ({ name: `t${type}`, shape: [count], type, data: blocks(size) })),
 });
-
-const ggufName = (name: string): string =>
-  [
-    ["model.embed_tokens", "token_embd"],
-    ["model.norm", "output_norm"],
-    ["model.layers", "blk"],
-    ["input_layernorm", "attn_norm"],
-    ["post_attention_layernorm", "ffn_norm"],
-    ["self_attn.o_proj", "attn_output"],
-    ["self_attn.", "attn_"],
-    ["mlp.", "ffn_"],
-    ["_proj", ""],
-  ].reduce((s, [from, to]) => s.replace(from!, to!), name);
 
 /** A decoder of one layer with a vocabulary of one of the two kinds. */
 const decoder = (vocabulary: Readonly<Record<string, string | number | string[] | number[]>>) =>

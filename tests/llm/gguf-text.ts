@@ -52,3 +52,17 @@ export function writeGguf({ values, tensors }: Written): Uint8Array {
   for (const { data } of tensors) parts.push(data, Uint8Array.from(rest(data.length)));
   return new Uint8Array(Buffer.concat(parts));
 }
+
+/** Names of GGUF's files, whose rows of q and k are llama2.c's. */
+export const ggufName = (name: string): string =>
+  [
+    ["model.embed_tokens", "token_embd"],
+    ["model.norm", "output_norm"],
+    ["model.layers", "blk"],
+    ["input_layernorm", "attn_norm"],
+    ["post_attention_layernorm", "ffn_norm"],
+    ["self_attn.o_proj", "attn_output"],
+    ["self_attn.", "attn_"],
+    ["mlp.", "ffn_"],
+    ["_proj", ""],
+  ].reduce((s, [from, to]) => s.replace(from!, to!), name);

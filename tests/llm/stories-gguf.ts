@@ -1,6 +1,6 @@
 /** The 260K-parameter Llama of ../shared/data as one GGUF file with its vocabulary. */
 import { readFileSync } from "node:fs";
-import { writeGguf } from "./gguf-text.ts";
+import { ggufName, writeGguf } from "./gguf-text.ts";
 import { llama2cPieces, llama2cScores, llama2cTensors } from "./stories.ts";
 
 /** What llama2.c's own test expects of 200 steps at temperature 0. */
@@ -8,20 +8,6 @@ export const story = `Once upon a time, there was a little girl named Lily. She 
 Lily's mom said, "Lily, let's go to the park." Lily was sad and didn't know what to do. She said, "I want to play with your ball, but I can't find it."
 Lily was sad and didn't know what to do. She said, "I'm sorry, Lily. I didn't know what to do."
 Lily didn't want to help her mom, so she`;
-
-/** Names of GGUF's files, whose rows of q and k are llama2.c's. */
-const ggufName = (name: string): string =>
-  [
-    ["model.embed_tokens", "token_embd"],
-    ["model.norm", "output_norm"],
-    ["model.layers", "blk"],
-    ["input_layernorm", "attn_norm"],
-    ["post_attention_layernorm", "ffn_norm"],
-    ["self_attn.o_proj", "attn_output"],
-    ["self_attn.", "attn_"],
-    ["mlp.", "ffn_"],
-    ["_proj", ""],
-  ].reduce((s, [from, to]) => s.replace(from!, to!), name);
 
 /** The bytes of the file, of the unpacked archive. */
 export function storiesGguf(folder: string): Uint8Array {

@@ -5,7 +5,7 @@
 
 /**
  * Words of a record: how many arguments, which function, then the three numbers of `partOf`, then
- * the arguments. Numbers by themselves, which bundlers put where they are used.
+ * the arguments.
  */
 export const argcAt = 0;
 export const entryAt = 1;
@@ -19,4 +19,4 @@ export const argsAt = 5;
  * ready.
  */
 export const partBits = 8;
-export const noPart = 255;
+export const noPart = 2 ** partBits - 1;

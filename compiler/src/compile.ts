@@ -239,13 +239,13 @@ function fuseAndLower(
     const stored = storedNodes(fusion, nodesOf(program));
     if (limits.bindings < Infinity) {
       const over = groupsOver(fusion, stored, (g) => lower(fusion, g, stored));
-      if (over && relief.addAll(over, fusion)) continue;
+      if (over && relief.addAll(over, fusion, stored)) continue;
     }
     const kernels = fusion.groups.map((g) => lower(fusion, g, stored));
     const ordered = order(program, kernels);
     const over = kernels.filter((k) => bindingsOf(k, ordered).size > limits.bindings);
     const groups = over.map((k) => k.group);
-    if (!relief.addAll(groups, fusion)) {
+    if (!relief.addAll({ groups, inPlace: ordered.inPlace }, fusion, stored)) {
       for (const k of over)
         throw new GraphError(
           `compile: kernel ${k.kernel.name} binds ${bindingsOf(k, ordered).size} tensors, the target allows ${limits.bindings}`,

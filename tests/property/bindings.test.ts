@@ -69,7 +69,7 @@ function overIn(source: Program): { lowered: number[]; counted: number[] | undef
   const ordered = order(program, kernels);
   const over = kernels.filter((k) => bindingsOf(k, ordered).size > fusion.limits.bindings);
   const counted = groupsOver(fusion, stored, (g) => lowering.lower(fusion, g, stored));
-  return { lowered: over.map((k) => k.group.id), counted: counted?.map((g) => g.id) };
+  return { lowered: over.map((k) => k.group.id), counted: counted?.groups.map((g) => g.id) };
 }
 
 test("bindings that are counted before lowering are those that there are", () => {

@@ -1,6 +1,7 @@
 /**
  * Counts what kernels would bind before they are lowered, so that fusion that has to run again is
- * not lowered first. Says nothing where it cannot tell; what is lowered is counted again.
+ * not lowered first, and what they would bind with fewer members, so that it runs again seldom.
+ * Says nothing where it cannot tell; what is lowered is counted again.
  */
 import type { Tensor } from "@kiln-ml/ir";
 import { isLeaf } from "../access.ts";
@@ -23,6 +24,14 @@ interface Counted extends Orderable {
   readonly tensors: ReadonlySet<Tensor>;
 }
 
+/** Groups that bind too many tensors, and which values overwrite parameters. */
+export interface Over {
+  readonly groups: readonly Group[];
+  readonly inPlace: ReadonlyMap<Tensor, Tensor>;
+}
+
+const none: Over = { groups: [], inPlace: new Map() };
+
 /**
  * The groups that bind more tensors than a kernel may; undefined if that is not known before all
  * are lowered. `lowered` is asked for single ones.
@@ -31,7 +40,7 @@ export function groupsOver(
   fusion: Fusion,
   stored: ReadonlySet<Tensor>,
   lowered: (group: Group) => Lowered,
-): Group[] | undefined {
+): Over | undefined {
   const most = fusion.limits.bindings;
   const counted: Counted[] = [];
   for (const group of fusion.groups) {
@@ -42,14 +51,43 @@ export function groupsOver(
   const wide = counted.filter(
     ({ group, tensors }) => tensors.size + (untold.has(group.kind) ? mostScratch : 0) > most,
   );
-  if (wide.length === 0) return [];
-  if (wide.some(({ group }) => untold.has(group.kind))) return undefined;
+  if (wide.length === 0) return none;
   const { inPlace } = updatesInPlace(fusion.program, counted);
   const over = wide.filter(({ group, tensors }) => {
-    const bound = readsAll(fusion, group) ? tensors : lowered(group).tensors;
-    return new Set([...bound].map((t) => (t && inPlace.get(t)) ?? t)).size > most;
+    const told = !untold.has(group.kind) && readsAll(fusion, group);
+    const bound = told ? tensors : lowered(group).tensors;
+    // Scratch memory is no tensor, and each piece binds by itself.
+    return new Set([...bound].map((t, i) => (t ? (inPlace.get(t) ?? t) : i))).size > most;
   });
-  return over.map(({ group }) => group);
+  return { groups: over.map(({ group }) => group), inPlace };
+}
+
+/**
+ * How many tensors the group would bind without the members taken out, which others compute:
+ * what those read of it is stored. Undefined where that is known of its kernel alone.
+ */
+export function boundWithout(
+  fusion: Fusion,
+  stored: ReadonlySet<Tensor>,
+  group: Group,
+  taken: ReadonlySet<Tensor>,
+  { inPlace }: Pick<Over, "inPlace">,
+): number | undefined {
+  if (untold.has(group.kind) || group.kind === "control" || !readsAll(fusion, group))
+    return undefined;
+  const members = partsOf(group).flatMap((part) => [...part.members.keys()]);
+  const left = new Set(members.filter((t) => !taken.has(t)));
+  const bound = new Set<Tensor>();
+  const bind = (t: Tensor): void => {
+    const place = fusion.storedIn.get(t)?.tensor ?? t;
+    bound.add(inPlace.get(place) ?? place);
+  };
+  for (const t of members) {
+    const stays = left.has(t);
+    if (stays && stored.has(t)) bind(t);
+    for (const read of terminals(fusion, t)) if (stays !== left.has(read)) bind(read);
+  }
+  return bound.size;
 }
 
 function count(
@@ -68,19 +106,27 @@ function count(
   for (const part of partsOf(group))
     for (const m of part.members.keys()) {
       if (stored.has(m)) writes.set(m, place(m));
-      for (const t of terminals(fusion, m)) {
-        const other = isLeaf(t) ? undefined : fusion.groupOf.get(t);
-        if (other === group) continue;
-        // It is computed again here, since its own kernel runs later.
-        if (other && dependsOn(other, group)) return undefined;
-        reads.add(t);
-      }
+      for (const t of readBy(fusion, group, m)) reads.add(t);
     }
   const tensors = new Set([...reads].map(place));
   for (const t of writes.values()) tensors.add(t);
+  // Each update in place spares a binding. Where that is not enough, its loops tell nothing more.
+  const tooMany = tensors.size - writes.size > fusion.limits.bindings && readsAll(fusion, group);
   const aligned = (param: Tensor, value: Tensor): boolean =>
-    !tensors.has(param) || alignedUpdate(lowered(group), param, value);
+    !tensors.has(param) || tooMany || alignedUpdate(lowered(group), param, value);
   return { group, tensors, reads, writes, opaque: false, aligned };
+}
+
+/** What computing a member reads of other groups; what those compute later is computed again. */
+function readBy(fusion: Fusion, group: Group, member: Tensor): Set<Tensor> {
+  const found = new Set<Tensor>();
+  const computed = new Set([member]);
+  for (const c of computed)
+    for (const t of terminals(fusion, c)) {
+      if (!isLeaf(t) && isComputed(fusion, group, t)) computed.add(t);
+      else if (fusion.groupOf.get(t) !== group) found.add(t);
+    }
+  return found;
 }
 
 const partsOf = (g: Group): Group[] => [g, ...g.operandReductions.map((s) => s.group), ...g.guests];
@@ -91,7 +137,13 @@ function readsAll(fusion: Fusion, group: Group): boolean {
   for (const part of partsOf(group)) for (const m of part.members.keys()) seen.add(m);
   for (const t of seen) {
     if (choosers.has(t.op)) return false;
-    for (const o of t.operands) if (!isLeaf(o) && !fusion.groupOf.has(o)) seen.add(o);
+    for (const o of t.operands) if (!isLeaf(o) && isComputed(fusion, group, o)) seen.add(o);
   }
   return true;
+}
+
+/** Whether a node outside of the group is computed in it: inlined, or since its own kernel is later. */
+function isComputed(fusion: Fusion, group: Group, t: Tensor): boolean {
+  const other = fusion.groupOf.get(t);
+  return !other || (other !== group && dependsOn(other, group));
 }

@@ -9,6 +9,7 @@ import type { Group } from "../fuse/group.ts";
 import { terminals } from "../fuse/reads.ts";
 import { type Fusion, isSingle, type Relief } from "../fuse/state.ts";
 import type { Lowered } from "../lower/lower.ts";
+import { boundWithout, type Over } from "./count-bindings.ts";
 import type { Ordered } from "./order.ts";
 
 /** Members of a kernel from which on it is halved: one fewer is not what it lacks. */
@@ -25,19 +26,20 @@ export class Reliefs implements Relief {
   }
 
   /** Relieves each of these; false if there was nothing to do. */
-  addAll(groups: readonly Group[], fusion: Fusion): boolean {
+  addAll(over: Over, fusion: Fusion, stored: ReadonlySet<Tensor>): boolean {
     const before = this.size;
-    for (const g of groups) this.add(g, fusion);
+    for (const g of over.groups)
+      this.add(g, fusion, (t) => boundWithout(fusion, stored, g, t, over));
     return this.size > before;
   }
 
   /**
    * Makes a kernel that binds too many tensors bind fewer: single numbers made of several others,
    * such as the norm of all gradients, are stored by a kernel of their own; else a long one is cut
-   * in the middle; else the member that joined last is taken out; else what runs beside it; else any
-   * part of what is inlined is stored. Adds nothing where nothing is left to do.
+   * in the middle; else the members that joined last are taken out; else what runs beside it; else
+   * any part of what is inlined is stored. Adds nothing where nothing is left to do.
    */
-  private add(group: Group, fusion: Fusion): void {
+  private add(group: Group, fusion: Fusion, bound: Bound): void {
     const parts = inlinedParts(group, fusion);
     const middle = middleOf(group, this.cuts);
     const joined = lastJoined(group, this.barriers);
@@ -45,11 +47,27 @@ export class Reliefs implements Relief {
     const single = parts.find((t) => isSingle(t));
     if (single) this.forced.add(single);
     else if (middle) this.cuts.add(middle);
-    else if (joined) this.barriers.add(joined);
+    else if (joined.length) this.takeOut(joined, fusion.limits.bindings, bound);
     else if (beside) this.barriers.add(beside);
     else if (parts[0]) this.forced.add(parts[0]);
   }
+
+  /**
+   * As many as the kernel has too many, where that is known: each time that fusion runs again costs
+   * as much as the first.
+   */
+  private takeOut(joined: readonly Tensor[], most: number, bound: Bound): void {
+    const taken = new Set<Tensor>();
+    for (const t of joined) {
+      taken.add(t);
+      this.barriers.add(t);
+      if ((bound(taken) ?? 0) <= most) return;
+    }
+  }
 }
+
+/** How many tensors a kernel binds without these members, where that is known. */
+type Bound = (taken: ReadonlySet<Tensor>) => number | undefined;
 
 /** The pointwise member in the middle of many. */
 function middleOf(group: Group, cuts: ReadonlySet<Tensor>): Tensor | undefined {
@@ -95,10 +113,11 @@ const besides = (group: Group): Group[] => [
   ...group.guests,
 ];
 
-function lastJoined(group: Group, barriers: ReadonlySet<Tensor>): Tensor | undefined {
+/** Members that joined a kernel's parts after their first, the last first. */
+function lastJoined(group: Group, barriers: ReadonlySet<Tensor>): Tensor[] {
   const parts = [group, ...besides(group)];
   const joined = parts
     .flatMap((g) => [...g.members.keys()].slice(1))
     .filter((t) => !barriers.has(t));
-  return joined.sort((a, b) => b.id - a.id)[0];
+  return joined.sort((a, b) => b.id - a.id);
 }

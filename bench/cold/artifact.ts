@@ -8,6 +8,7 @@ import { unpackArtifact } from "@kiln-ml/artifact";
 import { createCpuDevice } from "@kiln-ml/runtime/run-js";
 import { createWasmDevice, initialStates, load } from "@kiln-ml/runtime/run-wasm";
 import { classes, floats, workloadNamed } from "../cpu/workloads.ts";
+import { peakBytes } from "../peak.ts";
 
 const artifact = unpackArtifact(readFileSync(process.argv[2]!));
 const device = artifact.target === "wasm" ? createWasmDevice({ threads: 1 }) : createCpuDevice();
@@ -18,6 +19,5 @@ const [result] = await step.run([
   { data: classes(y!), shape: y!.shape },
 ]);
 const loss = await result!.item();
-const peakBytes = process.resourceUsage().maxRSS * 1024;
-console.log(JSON.stringify({ loss, peakBytes }));
+console.log(JSON.stringify({ loss, peakBytes: peakBytes() }));
 process.exit(0);

@@ -5,6 +5,7 @@
 import type { TargetName } from "@kiln-ml/artifact";
 import { compileProgram, loadTarget } from "@kiln-ml/compiler";
 import { deepMlp } from "../cases.ts";
+import { peakBytes } from "../peak.ts";
 
 const target = process.argv[2] as TargetName;
 
@@ -24,6 +25,4 @@ function milliseconds(): number {
 const first = milliseconds();
 for (let i = 0; i < 1; i++) milliseconds();
 const warm = milliseconds();
-console.log(
-  JSON.stringify({ first, warm, bytes, peakBytes: process.resourceUsage().maxRSS * 1024 }),
-);
+console.log(JSON.stringify({ first, warm, bytes, peakBytes: peakBytes() }));

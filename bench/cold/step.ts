@@ -7,11 +7,11 @@
 import { createWasmDevice } from "@kiln-ml/runtime";
 import { type TargetName, useDevice } from "kiln-ml";
 import { cacheCounts } from "../../packages/kiln/src/cache/compile-once.ts";
+import { peakBytes } from "../peak.ts";
 import { batch, mlpStep } from "./mlp.ts";
 
 const [target, threads] = process.argv.slice(2) as [TargetName, string];
 if (target === "wasm") useDevice(createWasmDevice({ threads: Number(threads) }));
 const loss = await (await mlpStep(target)(...batch())).item();
-const peakBytes = process.resourceUsage().maxRSS * 1024;
-console.log(JSON.stringify({ loss, peakBytes, ...cacheCounts() }));
+console.log(JSON.stringify({ loss, peakBytes: peakBytes(), ...cacheCounts() }));
 process.exit(0);

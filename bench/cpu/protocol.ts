@@ -3,6 +3,7 @@
  * that what libraries print is no answer. Asked: setup, run, drop, quit.
  */
 import { createInterface } from "node:readline";
+import { peakBytes } from "../peak.ts";
 
 /** Mean of |x| and one early element: equal for two peers only if they compute the same. */
 export type Check = readonly [mean: number, element: number];
@@ -84,7 +85,7 @@ export async function serve(about: string, works: Works): Promise<never> {
     const last = current;
     current = undefined;
     await last?.drop?.();
-    return { peakBytes: process.resourceUsage().maxRSS * 1024 };
+    return { peakBytes: peakBytes() };
   };
   say({ ready: about });
   for await (const line of createInterface({ input: process.stdin })) {

@@ -6,6 +6,7 @@ import { type Constant, writeSafetensors } from "@kiln-ml/artifact";
 import { Decoder, decoderConfig, generateTokens, TextSession } from "@kiln-ml/llm";
 import { loadWeights, setThreads } from "kiln-ml";
 import { timingOf } from "../measure.ts";
+import { peakBytes } from "../peak.ts";
 import { lengths, type Measured, shapes } from "./shapes.ts";
 
 const [name = "", weights, target] = process.argv.slice(2) as [
@@ -88,7 +89,7 @@ async function measure(): Promise<Measured> {
     }
   }
   const [prefill, decode] = [timingOf(prefills), timingOf(tokens)];
-  const peakMiB = process.resourceUsage().maxRSS / 1024;
+  const peakMiB = peakBytes() / 2 ** 20;
   const kernels = await session.profile([[5]], [lengths.prompt]);
   return {
     loadMs,

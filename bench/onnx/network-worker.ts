@@ -2,6 +2,7 @@
  * A process that runs networks on one engine: sets one up, runs it for comparison, is timed, tells its peak of memory.
  * Started by `network-peer.ts`.
  */
+import { peakBytes } from "../peak.ts";
 import { type Engine, type EngineName, type Opened, openEngine } from "./engine.ts";
 import { openFiles } from "./files.ts";
 import type { Answer, Question, Setup } from "./network-protocol.ts";
@@ -130,7 +131,7 @@ async function answer(question: Question): Promise<Answer> {
   if (question.ask === "setup") return { setup: await setUp(question.network) };
   if (question.ask === "time") return { ms: await timed(question.times) };
   if (question.ask === "graph") return { outputs: await runGraph(question) };
-  return { peakBytes: process.resourceUsage().maxRSS * 1024 - baseBytes };
+  return { peakBytes: peakBytes() - baseBytes };
 }
 
 process.on("message", async (question: Question) => {

@@ -2,7 +2,14 @@
  * The structure of a graph as text, the key of kept programs: nodes by number, parameters by identity, and everything
  * that has a value already (data, results of earlier runs) by type only. Equal keys mean one program serves both.
  */
-import { attrKey, GraphError, printShape, type Tensor, topologicalOrder } from "@kiln-ml/ir";
+import {
+  attrKey,
+  GraphError,
+  inlineCalls,
+  printShape,
+  type Tensor,
+  topologicalOrder,
+} from "@kiln-ml/ir";
 import { storedOf } from "../devices/storage.ts";
 
 export interface Structure {
@@ -10,6 +17,18 @@ export interface Structure {
   /** What stands for a value: data leaves and nodes whose value is known, in the order they are met. */
   readonly leaves: readonly Tensor[];
   readonly params: readonly Tensor[];
+  /** How many nodes there are. */
+  readonly nodes: number;
+}
+
+/** What is to be computed, without calls, and its structure. */
+export interface Asked extends Structure {
+  readonly roots: readonly Tensor[];
+}
+
+export function askedOf(values: readonly Tensor[], targets: readonly Tensor[] = []): Asked {
+  const roots = inlineCalls(values, isValue);
+  return { roots, ...structureOf(roots, targets) };
 }
 
 /** The structure of what `roots` are computed from. Parameters count by identity, values by type and number. */
@@ -37,7 +56,8 @@ export function structureOf(roots: readonly Tensor[], targets: readonly Tensor[]
     }
   }
   const ends = [roots.map((t) => numbers.get(t)), targets.map((t) => t.id)];
-  return { key: [...lines, ...ends.map(String)].join("\n"), leaves, params };
+  const key = [...lines, ...ends.map(String)].join("\n");
+  return { key, leaves, params, nodes: numbers.size };
 }
 
 /** True of what need not be computed. */

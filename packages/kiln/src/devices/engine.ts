@@ -10,7 +10,6 @@ import {
   hasHostData,
   hostDataOf,
   initialValueOf,
-  inlineCalls,
   input,
   replaceNodes,
   type Tensor,
@@ -25,7 +24,7 @@ import {
 } from "@kiln-ml/runtime/loader";
 import { compileOnce } from "../cache/compile-once.ts";
 import { compileOptionsOf, compilePlaced } from "../compile/automatic.ts";
-import { isValue, structureOf } from "../compile/structure.ts";
+import { type Asked, askedOf } from "../compile/structure.ts";
 import type { TuningTable } from "../tune/table.ts";
 import type { EngineInput, ExternalArray, ExternalProgram } from "./external.ts";
 import { defaultTarget, isCurrent, type Session, sessionFor } from "./session.ts";
@@ -235,23 +234,35 @@ export const compute = async (
   session: Session,
   roots: readonly Tensor[],
   updates: Updates = [],
-): Promise<DeviceArray[]> => (await computeSomewhere(session, roots, updates)).arrays;
-
-/** The same, where `placement.ts` sees fit if no session is given and no target is the default. */
-export async function computeSomewhere(
-  given: Session | undefined,
-  roots: readonly Tensor[],
-  updates: Updates = [],
-): Promise<{ readonly session: Session; readonly arrays: DeviceArray[] }> {
-  const auto = !given && defaultTarget() === "auto";
-  const session = auto ? undefined : (given ?? (await sessionFor()));
-  const all = inlineCalls([...roots, ...updates.map(([, value]) => value)], isValue);
-  const { key, leaves } = structureOf(
-    all,
+): Promise<DeviceArray[]> => {
+  const values = [...roots, ...updates.map(([, value]) => value)];
+  const asked = askedOf(
+    values,
     updates.map(([param]) => param),
   );
+  return (await computeSomewhere(session, asked, updates)).arrays;
+};
+
+/** Values, and where they are. */
+export interface Computed {
+  readonly session: Session;
+  readonly arrays: DeviceArray[];
+}
+
+/**
+ * What is asked, the last roots as the values of the updates; where `placement.ts` sees fit if no
+ * session is given and no target is the default.
+ */
+export async function computeSomewhere(
+  given: Session | undefined,
+  { roots, key, leaves }: Asked,
+  updates: Updates = [],
+): Promise<Computed> {
+  const auto = !given && defaultTarget() === "auto";
+  const session = auto ? undefined : (given ?? (await sessionFor()));
   const runner =
-    keptFor(key, session) ?? (await build(session, roots.length, all, updates, leaves));
+    keptFor(key, session) ??
+    (await build(session, roots.length - updates.length, roots, updates, leaves));
   const name = `${nameOf(runner.session)} ${key}`;
   programs.delete(name);
   programs.set(name, runner);

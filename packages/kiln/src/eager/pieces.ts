@@ -3,19 +3,18 @@
  * one program, however many there are, and no program grows with the number of steps. Runs nothing that is not asked for.
  */
 import { inlineCalls, type Tensor, topologicalOrder } from "@kiln-ml/ir";
-import { isValue, structureOf } from "../compile/structure.ts";
+import { askedOf, isValue, type Structure, structureOf } from "../compile/structure.ts";
 import { computeSomewhere } from "../devices/engine.ts";
 import type { Session } from "../devices/session.ts";
 import { type Read, store, storedOf, versionOf } from "../devices/storage.ts";
 
 /** Nodes one after the other that are computed by one program. */
-const mostDepth = 1024;
+export const mostDepth = 1024;
 /** Those of a piece. */
 const depthOfPiece = 256;
 
-/** The parameters that `roots` are computed from, those included that known values were. */
-export function readsOf(roots: readonly Tensor[]): Read[] {
-  const { params, leaves } = structureOf(roots);
+/** The parameters that something is computed from, those included that known values were. */
+export function readsOf({ params, leaves }: Structure): Read[] {
   const found = new Map<Tensor, number>();
   for (const leaf of leaves)
     for (const [param, version] of storedOf(leaf)?.reads ?? []) found.set(param, version);
@@ -31,8 +30,8 @@ export async function computeBelow(
   let session = given;
   const nodes = topologicalOrder(inlineCalls(roots, isValue), isEnd);
   for (const piece of piecesOf(nodes)) {
-    const reads = piece.map((t) => readsOf([t]));
-    const done = await computeSomewhere(session, piece);
+    const reads = piece.map((t) => readsOf(structureOf([t])));
+    const done = await computeSomewhere(session, askedOf(piece));
     session = done.session;
     piece.forEach((t, i) => {
       store(t, done.session, done.arrays[i]!, reads[i]);

@@ -15,7 +15,7 @@ import {
 import type { DeviceArray } from "@kiln-ml/runtime/loader";
 import { inOrder } from "../devices/session.ts";
 import { forget, storedOf } from "../devices/storage.ts";
-import { evaluateTensor, sessionOfTensor } from "./eager.ts";
+import { evaluateTensor } from "./eager.ts";
 
 declare module "@kiln-ml/ir" {
   interface Tensor {
@@ -42,7 +42,7 @@ export type Nested = number | boolean | readonly Nested[];
 /** Begins the read in its turn, so that no later run changes what it sees, and waits for it outside of the queue. */
 async function read<T>(t: Tensor, from: (array: DeviceArray) => Promise<T>): Promise<T> {
   const { value } = await inOrder(async () => {
-    const begun = from(await evaluateTensor(sessionOfTensor(t), t));
+    const begun = from(await evaluateTensor(undefined, t));
     // Until it is awaited below, a failure is nobody's.
     begun.catch(() => {});
     return { value: begun };

@@ -25,6 +25,7 @@ import {
   prec,
   type Scope,
   scopeAt,
+  scopeOfDim,
   scopesFrom,
   setValue,
   type Text,
@@ -237,16 +238,18 @@ export class Emitter<V extends Value = Text, L = string> {
   /** `d` with the symbols replaced that stand for other index expressions. */
   resolved(d: Dim): Dim {
     if (!mentions(d, this.scope.values)) return d;
-    const known = this.scope.resolved.get(d);
+    // Once for all repetitions of the unrolled loops inside of which nothing of it changes.
+    const { values, resolved } = scopeOfDim(this.scope, d);
+    const known = resolved.get(d);
     if (known !== undefined) return known;
     let out: Dim = d;
     // A value may speak of a symbol that a deeper block has given a value itself.
-    while (mentions(out, this.scope.values)) {
-      const next = substitute(out, this.scope.values);
+    while (mentions(out, values)) {
+      const next = substitute(out, values);
       if (next === out) break;
       out = next;
     }
-    this.scope.resolved.set(d, out);
+    resolved.set(d, out);
     return out;
   }
 

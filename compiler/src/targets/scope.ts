@@ -2,7 +2,7 @@
  * Blocks of emitted text while they are open, and what is bound in them. A line added to an outer
  * block lands before the statement being printed, which is how invariant parts move out of loops.
  */
-import type { Dim } from "@kiln-ml/ir";
+import { type Dim, mentions, symbolsIn } from "@kiln-ml/ir";
 import type { Expr } from "../kernel/kernel.ts";
 import { exprVaries } from "../kernel/varies.ts";
 
@@ -40,6 +40,10 @@ export interface Scope<V extends Value = Text, L = string> {
   readonly names: Map<string, V>;
   /** Index symbols that stand for another index expression, those of outer blocks included. */
   readonly values: Map<string, Dim>;
+  /** Those of `values` that this block gave. */
+  readonly own: Map<string, Dim>;
+  /** Whether a value speaks of a symbol of `own`, so that outer blocks know less of it. */
+  shadows: boolean;
   /** Index expressions with `values` in them; see `setValue`. */
   readonly resolved: Map<Dim, Dim>;
   /** Index expressions bound to a constant here, by key. */
@@ -63,6 +67,8 @@ export function openScope<V extends Value = Text, L = string>(
     lines: options.lines ?? [],
     names: new Map(),
     values: new Map(parent?.values),
+    own: new Map(),
+    shadows: false,
     resolved: new Map(),
     indices: new Map(),
     exprs: new Map(),
@@ -74,8 +80,17 @@ export function openScope<V extends Value = Text, L = string>(
 
 /** From here on the symbol stands for the index expression. */
 export function setValue<V extends Value, L>(scope: Scope<V, L>, name: string, value: Dim): void {
+  for (const known of scope.values.values()) scope.shadows ||= symbolsIn(known).has(name);
   scope.values.set(name, value);
+  scope.own.set(name, value);
   scope.resolved.clear();
+}
+
+/** The outermost open block in which `d` stands for what it does in this one. */
+export function scopeOfDim<V extends Value, L>(scope: Scope<V, L>, d: Dim): Scope<V, L> {
+  let s = scope;
+  while (s.parent && !s.shadows && !mentions(d, s.own)) s = s.parent;
+  return s;
 }
 
 /**

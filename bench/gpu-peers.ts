@@ -7,6 +7,7 @@ import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { GpuRow } from "./gpu-cases.ts";
+import type { NetworkRow } from "./gpu-network-cases.ts";
 import type { Work } from "./gpu-peers/clock.ts";
 
 export interface PeerTime {
@@ -21,6 +22,8 @@ export const ownScripts = [
   { from: "jax.mjs", file: "gpu-jax.mjs" },
   { from: "pytorch.py", file: "gpu-pytorch.py" },
 ] as const;
+/** PyTorch's networks, whose compiling takes minutes. */
+export const networkScript = { from: "networks.py", file: "gpu-networks.py" };
 
 interface Script {
   readonly file: string;
@@ -38,6 +41,7 @@ const own = (works: readonly Work[]): Script[] =>
 
 /** Of all together; the last is what is cut. */
 const allMs = 170_000;
+const networksMs = 580_000;
 
 /** Rows by what the peers of the web lack most memory for come last, since a card that is lost takes what follows with it. */
 export function worksOf(rows: readonly GpuRow[]): Work[] {
@@ -90,6 +94,21 @@ export function peerTimes(
     console.log(`${script.file}: the time was over`);
     return [];
   });
+}
+
+/** What PyTorch takes for whole networks, eager and compiled. */
+export function networkTimes(
+  folder: string | undefined,
+  rows: readonly Pick<NetworkRow, "name" | "work" | "half">[],
+): PeerTime[] {
+  if (!folder) return [];
+  const works = rows.map(({ name, work: [kind, ...extents], half }) => ({
+    name,
+    kind,
+    extents,
+    half: half ?? false,
+  }));
+  return rowsOf({ file: networkScript.file, args: [JSON.stringify(works)] }, folder, networksMs);
 }
 
 /** The rows among a script's lines. */

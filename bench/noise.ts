@@ -40,6 +40,6 @@ export function weightValues(seed: number, shape: readonly number[]): Float32Arr
   return noise(sizeOf(shape), seed).map((v) => v / Math.sqrt(fan));
 }
 
-/** One of ten classes for each value within ±1. */
-export const classesOf = (values: Float32Array): Int32Array =>
-  Int32Array.from(values, (v) => Math.floor((v + 1) * 5));
+/** One of some classes, ten by default, for each value within ±1. */
+export const classesOf = (values: Float32Array, classes = 10): Int32Array =>
+  Int32Array.from(values, (v) => Math.floor(((v + 1) * classes) / 2));

@@ -5,12 +5,12 @@
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { ownScripts } from "../gpu-peers.ts";
+import { networkScript, ownScripts } from "../gpu-peers.ts";
 
 const external = ["webgpu", "@jax-js/jax", "@tensorflow/*"];
 
 export async function writePeers(folder: string): Promise<void> {
-  for (const { from, file } of ownScripts) {
+  for (const { from, file } of [...ownScripts, networkScript]) {
     const [source, outfile] = [join("bench/gpu-peers", from), join(folder, file)];
     if (from.endsWith(".py")) copyFileSync(source, outfile);
     else

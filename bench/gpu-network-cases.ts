@@ -255,7 +255,7 @@ interface Scale {
   readonly unet: readonly [batch: number, size: number, width: number];
 }
 
-function rowsOf({
+export function rowsFor({
   gpts,
   bert: [bertSizes, bertBatch],
   lstm: [lstmSizes, lstmBatch],
@@ -325,7 +325,7 @@ function rowsOf({
   ];
 }
 
-export const networkRows: readonly NetworkRow[] = rowsOf({
+export const networkRows: readonly NetworkRow[] = rowsFor({
   gpts: [
     ["GPT 55M", sizesOf(768, 12, 6, 512, 8192), 8],
     ["GPT 124M", sizesOf(768, 12, 12, 1024, 50257), 4],
@@ -337,7 +337,7 @@ export const networkRows: readonly NetworkRow[] = rowsOf({
 });
 
 /** Networks small enough for a software device. */
-export const smallNetworks: readonly NetworkRow[] = rowsOf({
+export const smallNetworks: readonly NetworkRow[] = rowsFor({
   gpts: [["GPT", sizesOf(32, 2, 1, 16, 64), 2]],
   bert: [sizesOf(32, 2, 1, 16, 64), 2],
   lstm: [{ width: 16, layers: 2, tokens: 4, vocabulary: 32 }, 2],

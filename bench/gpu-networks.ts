@@ -3,6 +3,7 @@
  * launch reached of what limits it, bytes at the rate of a copy or operations at the card's. Rows
  * and peers are elsewhere.
  */
+import { spawnSync } from "node:child_process";
 import type { Artifact } from "@kiln-ml/artifact";
 import type { Device } from "@kiln-ml/runtime";
 import { type NetworkRow, ofFull } from "./gpu-network-cases.ts";
@@ -13,6 +14,17 @@ import { median, open, round, timed } from "./gpu-session.ts";
 const peaks: readonly { readonly name: RegExp; readonly f32: number; readonly units: number }[] = [
   { name: /H100|H200/, f32: 66.9e12, units: 989e12 },
 ];
+
+/** What the driver calls the card, and itself: Dawn gives the driver's version for a name. */
+export function cardOf(): { readonly card: string; readonly driver: string } | undefined {
+  const { stdout } = spawnSync(
+    "nvidia-smi",
+    ["--query-gpu=name,driver_version", "--format=csv,noheader"],
+    { encoding: "utf8" },
+  );
+  const [card, driver] = (stdout ?? "").trim().split(", ");
+  return card && driver ? { card, driver } : undefined;
+}
 
 export interface Launch {
   readonly kernel: string;
@@ -112,7 +124,8 @@ export async function measureNetwork(
   const repeats = Math.max(1, Math.min(20, Math.round(sampleMs / once)));
   const { ms, cpu } = await timed(device, exe, inputs, repeats);
   const timings = await fastest(async () => exe.profile(inputs));
-  const peak = peaks.find(({ name }) => name.test(device.name));
+  const card = cardOf()?.card ?? device.name;
+  const peak = peaks.find(({ name }) => name.test(card));
   const limit: Limit = { copyGbPerS, peak, byUnits: byUnitsIn(artifact) };
   const busy = timings.reduce((sum, k) => sum + k.ms, 0);
   const least = timings.reduce((sum, k) => sum + leastMs(k, limit), 0);

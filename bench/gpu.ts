@@ -14,7 +14,7 @@ import { type GpuRow, gpuRows, smallRows } from "./gpu-cases.ts";
 import { Copies, type CopyRates } from "./gpu-copy.ts";
 import { halfRows, smallHalves } from "./gpu-halves.ts";
 import { networkRows, smallNetworks } from "./gpu-network-cases.ts";
-import { measureNetwork, networksTable, withPeers } from "./gpu-networks.ts";
+import { cardOf, measureNetwork, networksTable, withPeers } from "./gpu-networks.ts";
 import { networkTimes, peerTimes, timesOf } from "./gpu-peers.ts";
 import { featuresOf, open, round, timed } from "./gpu-session.ts";
 import { gpuTable } from "./gpu-table.ts";
@@ -122,6 +122,10 @@ const whole = withPeers(
 );
 if (whole.length) show(networksTable(networks, whole));
 const rows = measured.map(({ result }) => result);
-const head = { adapter: device.name, copy: { wide: round(copy.wide), scalar: round(copy.scalar) } };
+const head = {
+  ...cardOf(),
+  adapter: device.name,
+  copy: { wide: round(copy.wide), scalar: round(copy.scalar) },
+};
 console.log(JSON.stringify({ ...head, rows, networks: whole }));
 process.exit(flag("strict") && missed > 0 ? 1 : 0);

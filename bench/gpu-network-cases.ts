@@ -255,7 +255,7 @@ interface Scale {
   readonly unet: readonly [batch: number, size: number, width: number];
 }
 
-export function rowsFor({
+function rowsOf({
   gpts,
   bert: [bertSizes, bertBatch],
   lstm: [lstmSizes, lstmBatch],
@@ -325,7 +325,7 @@ export function rowsFor({
   ];
 }
 
-export const networkRows: readonly NetworkRow[] = rowsFor({
+export const networkRows: readonly NetworkRow[] = rowsOf({
   gpts: [
     ["GPT 55M", sizesOf(768, 12, 6, 512, 8192), 8],
     ["GPT 124M", sizesOf(768, 12, 12, 1024, 50257), 4],
@@ -337,10 +337,10 @@ export const networkRows: readonly NetworkRow[] = rowsFor({
 });
 
 /** Networks small enough for a software device. */
-export const smallNetworks: readonly NetworkRow[] = rowsFor({
+export const smallNetworks: readonly NetworkRow[] = rowsOf({
   gpts: [["GPT", sizesOf(32, 2, 1, 16, 64), 2]],
   bert: [sizesOf(32, 2, 1, 16, 64), 2],
   lstm: [{ width: 16, layers: 2, tokens: 4, vocabulary: 32 }, 2],
   images: [1, 32],
-  unet: [1, 16, 4],
+  unet: [2, 16, 4],
 }).filter((row) => !/ResNet|ViT/.test(row.name));

@@ -4,9 +4,9 @@
  * `npm run bench -- --gpu FOLDER/bench.mjs` bundles it for a machine with a card, and the scripts
  * of TensorFlow.js, jax-js and PyTorch beside it; there, with npm `webgpu` and the peers' packages
  * in FOLDER/node_modules, `KILN_PEERS=FOLDER node FOLDER/bench.mjs` measures all of them. The last
- * line is both tables as JSON. `--part=rows` and `--part=networks` print one of them, `--only=REGEX`
- * picks rows, `--kernels` lists kernels, `--strict` fails where a goal is missed, `--small
- * --software` tries it all without a card.
+ * line is both tables as JSON. `--part=rows` and `--part=networks` print one of them,
+ * `--only=REGEX` picks rows, `--kernels` lists kernels, `--strict` fails where a goal is missed,
+ * `--small --software` tries it all without a card.
  */
 import { type Device, openWebGpu } from "@kiln-ml/runtime";
 import { loadTarget } from "../compiler/src/targets/index.ts";

@@ -1,6 +1,6 @@
 /**
- * Writes the peers' own scripts into a folder, for a machine with a card: each is one file, but for the packages of the peers and npm
- * `webgpu`, which are installed there.
+ * Writes the peers' own scripts into a folder, for a machine with a card: each is one file, but for
+ * the packages of the peers and npm `webgpu`, which are installed there.
  */
 import { copyFileSync } from "node:fs";
 import { join } from "node:path";

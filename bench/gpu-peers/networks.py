@@ -1,5 +1,6 @@
-"""PyTorch's whole networks, eager and compiled, without TF32: the works are the first argument, as JSON, each with a name, a kind, its
-extents and whether it runs under autocast in halves. Prints `peer, work, time ms, ...` a row, tab separated; one that fails says so."""
+"""PyTorch's whole networks, eager and compiled, without TF32: the works are the first argument, as
+JSON, each with a name, a kind, its extents and whether it runs under autocast in halves. Prints
+`peer, work, time ms, ...` a row, tab separated; one that fails says so."""
 
 import json
 import sys
@@ -81,7 +82,8 @@ class Lstm(nn.Module):
 def twice(inputs, outputs):
     layers = []
     for n in (inputs, outputs):
-        layers += [nn.Conv2d(n, outputs, 3, padding=1, bias=False), nn.BatchNorm2d(outputs), nn.ReLU()]
+        layers += [nn.Conv2d(n, outputs, 3, padding=1, bias=False)]
+        layers += [nn.BatchNorm2d(outputs), nn.ReLU()]
     return nn.Sequential(*layers)
 
 
@@ -195,12 +197,16 @@ def unet(half, compiled, batch, size, width):
     return training(UNet(width), F.binary_cross_entropy_with_logits, adamw, data, half, compiled)
 
 
+def resnet_infer(half, compiled, batch, size):
+    return inference(resnet(size), (images(batch, size),), half, compiled)
+
+
 KINDS = {
     "gpt": gpt,
     "bert": bert,
     "lstm": lstm,
     "resnet": classified(resnet, momentum),
-    "resnetInfer": lambda half, compiled, b, s: inference(resnet(s), (images(b, s),), half, compiled),
+    "resnetInfer": resnet_infer,
     "vit": classified(vit, adamw),
     "unet": unet,
 }

@@ -1,6 +1,7 @@
 /**
- * Products of f16 by matrix units: chosen where the device names a unit and operands are f16, valid WGSL for every family of
- * contraction, and exact where an adapter has units. Adapters without them refuse the artifact.
+ * Products of f16 by matrix units: chosen where the device names a unit and operands are f16, valid
+ * WGSL for every family of contraction, and exact where an adapter has units. Adapters without them
+ * refuse the artifact.
  */
 import {
   convert,

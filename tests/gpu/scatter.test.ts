@@ -1,6 +1,7 @@
 /**
- * Scatters of many updates on webgpu: workgroups list what lands in their rows, and take it in in the order of the updates, so
- * that the bits are those of one walk. Against the reference in double precision, and against js bit for bit, on a software adapter.
+ * Scatters of many updates on webgpu: workgroups list what lands in their rows, and take it in in
+ * the order of the updates, so that the bits are those of one walk. Against the reference in double
+ * precision, and against js bit for bit, on a software adapter.
  */
 import {
   type Dim,

@@ -1,12 +1,15 @@
 /**
- * The peers on the same card in the same session: TensorFlow.js, jax-js and PyTorch, in scripts that print `peer⇥work⇥time ms⇥…` a row.
- * The baselines `peers.mjs` and `torch_ref.py` do their own fixed works; our own scripts do what the rows of the table say. All lie in
- * the folder that `KILN_PEERS` names. One that is missing, fails or takes too long gives the rows it had, and says so.
+ * The peers on the same card in the same session: TensorFlow.js, jax-js and PyTorch, in scripts
+ * that print `peer⇥work⇥time ms⇥…` a row. The baselines `peers.mjs` and `torch_ref.py` do their own
+ * fixed works; our own scripts do what the rows of the table say. All lie in the folder that
+ * `KILN_PEERS` names. One that is missing, fails or takes too long gives the rows it had, and says
+ * so.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import type { GpuRow } from "./gpu-cases.ts";
+import type { NetworkRow } from "./gpu-network-cases.ts";
 import type { Work } from "./gpu-peers/clock.ts";
 
 export interface PeerTime {
@@ -15,12 +18,16 @@ export interface PeerTime {
   readonly ms: number;
 }
 
-/** Our own scripts: the source beside this file's folder of the same name, and the file it becomes. */
+/**
+ * Our own scripts: the source beside this file's folder of the same name, and the file it becomes.
+ */
 export const ownScripts = [
   { from: "tfjs.mjs", file: "gpu-tfjs.mjs" },
   { from: "jax.mjs", file: "gpu-jax.mjs" },
   { from: "pytorch.py", file: "gpu-pytorch.py" },
 ] as const;
+/** PyTorch's networks, whose compiling takes minutes. */
+export const networkScript = { from: "networks.py", file: "gpu-networks.py" };
 
 interface Script {
   readonly file: string;
@@ -38,8 +45,12 @@ const own = (works: readonly Work[]): Script[] =>
 
 /** Of all together; the last is what is cut. */
 const allMs = 170_000;
+const networksMs = 330_000;
 
-/** Rows by what the peers of the web lack most memory for come last, since a card that is lost takes what follows with it. */
+/**
+ * Rows by what the peers of the web lack most memory for come last, since a card that is lost takes
+ * what follows with it.
+ */
 export function worksOf(rows: readonly GpuRow[]): Work[] {
   const works = rows.flatMap(({ name, work, repeats }) =>
     work ? [{ name, kind: work[0], extents: work.slice(1) as number[], repeats }] : [],
@@ -90,6 +101,21 @@ export function peerTimes(
     console.log(`${script.file}: the time was over`);
     return [];
   });
+}
+
+/** What PyTorch takes for whole networks, eager and compiled. */
+export function networkTimes(
+  folder: string | undefined,
+  rows: readonly Pick<NetworkRow, "name" | "work" | "half">[],
+): PeerTime[] {
+  if (!folder) return [];
+  const works = rows.map(({ name, work: [kind, ...extents], half }) => ({
+    name,
+    kind,
+    extents,
+    half: half ?? false,
+  }));
+  return rowsOf({ file: networkScript.file, args: [JSON.stringify(works)] }, folder, networksMs);
 }
 
 /** The rows among a script's lines. */

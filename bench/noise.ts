@@ -1,5 +1,6 @@
 /**
- * Numbers to compute on, the same at each run and for every peer: even noise from a small generator, as inputs, weights and labels.
+ * Numbers to compute on, the same at each run and for every peer: even noise from a small
+ * generator, as inputs, weights and labels.
  */
 
 import { type Dtype, type HostArray, toHost } from "@kiln-ml/ir";
@@ -15,7 +16,10 @@ export function noise(size: number, seed = 1): Float32Array {
 
 export const sizeOf = (shape: readonly number[]): number => shape.reduce((a, b) => a * b, 1);
 
-/** Noise takes time to make, in which a card cools down, so it repeats; a prime, so that rows differ. */
+/**
+ * Noise takes time to make, in which a card cools down, so it repeats; a prime, so that rows
+ * differ.
+ */
 const period = 1_000_003;
 
 /** Values of the input at `index` of a program. */
@@ -34,12 +38,15 @@ export function inputHalves(dtype: Dtype, index: number, shape: readonly number[
   return Uint16Array.from({ length: size }, (_, i) => from[i % from.length] as number);
 }
 
-/** Values of a parameter, even within ±1/√(fan in), as a layer would make them; outputs are the first axis. */
+/**
+ * Values of a parameter, even within ±1/√(fan in), as a layer would make them; outputs are the
+ * first axis.
+ */
 export function weightValues(seed: number, shape: readonly number[]): Float32Array {
   const fan = Math.max(1, sizeOf(shape.slice(1)));
   return noise(sizeOf(shape), seed).map((v) => v / Math.sqrt(fan));
 }
 
-/** One of ten classes for each value within ±1. */
-export const classesOf = (values: Float32Array): Int32Array =>
-  Int32Array.from(values, (v) => Math.floor((v + 1) * 5));
+/** One of some classes, ten by default, for each value within ±1. */
+export const classesOf = (values: Float32Array, classes = 10): Int32Array =>
+  Int32Array.from(values, (v) => Math.floor(((v + 1) * classes) / 2));

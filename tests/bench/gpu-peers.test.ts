@@ -10,7 +10,14 @@ import * as assert from "uvu/assert";
 import { gpuRows, smallRows } from "../../bench/gpu-cases.ts";
 import { writePeers } from "../../bench/gpu-peers/bundle.ts";
 import { type Doing, type Peer, timeOf } from "../../bench/gpu-peers/clock.ts";
-import { ownScripts, parsed, peerTimes, timesOf, worksOf } from "../../bench/gpu-peers.ts";
+import {
+  networkScript,
+  ownScripts,
+  parsed,
+  peerTimes,
+  timesOf,
+  worksOf,
+} from "../../bench/gpu-peers.ts";
 
 const rowOf = (name: string) => gpuRows.find((r) => r.name === name)!;
 
@@ -46,7 +53,7 @@ test("every row has peers, and every peer's script has every kind of work", () =
 test("the scripts become files that need nothing of the repository", async () => {
   const folder = mkdtempSync(join(tmpdir(), "kiln-peers-"));
   await writePeers(folder);
-  const files = ownScripts.map(({ file }) => file);
+  const files = [...ownScripts, networkScript].map(({ file }) => file);
   assert.equal(readdirSync(folder).sort(), [...files].sort());
   for (const file of files)
     assert.not.match(readFileSync(join(folder, file), "utf8"), /from "(@kiln-ml|\.)/, file);

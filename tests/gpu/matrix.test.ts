@@ -1,6 +1,7 @@
 /**
- * Products of f16 by matrix units: chosen where the device names a unit and operands are f16, valid WGSL for every family of
- * contraction, and exact where an adapter has units. Adapters without them refuse the artifact.
+ * Products of f16 by matrix units: chosen where the device names a unit and operands are f16, valid
+ * WGSL for every family of contraction, and exact where an adapter has units. Adapters without them
+ * refuse the artifact.
  */
 import {
   convert,
@@ -17,6 +18,7 @@ import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
 import { matrixUnitOf } from "../../compiler/src/schedule/gpu/matrix-unit.ts";
+import { matrixUnitsOf } from "../../runtime/src/devices/webgpu-matrix.ts";
 import { evaluateProgram } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { skip } from "../support/skip.ts";
@@ -223,6 +225,26 @@ async function checkNumbers(device: Device, name: string): Promise<void> {
       assert.ok(near, `${name}: ${i}[${j}] is ${got}, exactly ${y}`);
     });
 }
+
+test("a unit counts where kernels of this version's text compile, and nowhere else", async () => {
+  const gpu = await heldGpu("backend=null", "enable-dawn-features=allow_unsafe_apis");
+  const requiredFeatures = ["shader-f16", "subgroups", "chromium-experimental-subgroup-matrix"];
+  const device = await (await gpu.requestAdapter())!.requestDevice({
+    requiredFeatures: requiredFeatures as GPUFeatureName[],
+  });
+  const config = { componentType: "f16", resultComponentType: "f32", M: 16, N: 16, K: 16 };
+  const info = { subgroupMinSize: 32, subgroupMaxSize: 32, subgroupMatrixConfigs: [config] };
+  const unitsOf = (sizes: object = info, on = device) => matrixUnitsOf(on, sizes as never);
+  assert.equal(await unitsOf(), [unit]);
+  assert.equal(await unitsOf({ ...info, subgroupMinSize: 16 }), []);
+  // A Dawn whose extension has other words.
+  const create = device.createShaderModule.bind(device);
+  const other = ({ code }: GPUShaderModuleDescriptor) =>
+    create({ code: code.replaceAll("subgroupMatrixLoad", "subgroup_matrix_load") });
+  Object.defineProperty(device, "createShaderModule", { value: other });
+  assert.equal(await unitsOf(), []);
+  device.destroy();
+});
 
 gpuTest("products by matrices are right where there are units, and refused elsewhere", async () => {
   const gpu = await heldGpu(

@@ -37,6 +37,24 @@ export function materialise(state: Fusion, order: readonly Tensor[]): void {
     const group = state.groupOf.get(node);
     for (const o of node.operands) if (!isLeaf(o)) read(o, group ? [group] : by);
   }
+  if (state.on && state.limits.halves) dropWidened(state, order);
+}
+
+/**
+ * A member that widens a half which came to be stored by itself is read as the half: it takes twice
+ * the bytes, and matrix units do not take it.
+ */
+function dropWidened(state: Fusion, order: readonly Tensor[]): void {
+  const stored = storedNodes(state, order);
+  for (const node of order) {
+    const group = state.groupOf.get(node);
+    if (!group || state.required.has(node) || !stored.has(node)) continue;
+    const [half, ...others] = isWiderOf(node, node.operands[0]!) ? terminals(state, node) : [];
+    if (!half || others.length > 0 || half.dtype !== "f16") continue;
+    if (state.groupOf.get(half) === group || !(isLeaf(half) || stored.has(half))) continue;
+    floatAgain(state, node);
+    for (const { reads } of state.groups) if (reads.delete(node)) reads.add(half);
+  }
 }
 
 function mustStore(state: Fusion, node: Tensor, by: ReadonlySet<Group>): boolean {

@@ -93,5 +93,21 @@ export const scans = {
   mostHeld: 8,
 };
 
+/** Scatters, counted for the card (2026-11); what a walk of one invocation takes was measured. */
+export const scatters = {
+  /** An invocation takes 0.27 µs for an update or a row, so that so many are a launch or two. */
+  walked: 64,
+  /** Updates that a workgroup lists at a time, with two words and a little for each. */
+  tile: 1024,
+  /** Neighbours whose updates are counted together: a place in the list is two short sums. */
+  run: 16,
+  /** Workgroups read all indices, so that rows are shared out among no more than these. */
+  leastGroups: 512,
+  /** Neighbours that a memory access takes at once. */
+  leastColumns: 32,
+  /** Of an extent that has no bound. */
+  usual: 1 << 16,
+};
+
 /** Workgroups of an attention that keep the card busy (2026-11). */
 export const busyAttention = 192;

@@ -6,10 +6,10 @@
 import { checkOptions, DeviceError, type OptionNames } from "@kiln-ml/artifact";
 import { Device } from "../device.ts";
 import { WebGpuDriver } from "./webgpu.ts";
+import { matrixFeature, matrixUnitsOf } from "./webgpu-matrix.ts";
 import type { WebGpuOptions } from "./webgpu-open.ts";
 
-const matrixFeature = "chromium-experimental-subgroup-matrix";
-const wantedFeatures = ["timestamp-query", "subgroups", "shader-f16", matrixFeature];
+const wantedFeatures = ["timestamp-query", "subgroups", "shader-f16"];
 
 // Dawn's GPU object owns the instance: if it is collected while a device lives, the process dies.
 // So every GPU object a device came from stays reachable here, in Node and elsewhere.
@@ -19,15 +19,17 @@ const webGpuOptions: OptionNames<WebGpuOptions> = {
   gpu: 1,
   powerPreference: 1,
   allowSoftware: 1,
+  matrixUnits: 1,
   runsInFlight: 1,
 };
 
 /** As `openWebGpu` says, with a driver of this class. */
 export async function openAdapter(options: WebGpuOptions, Driver = WebGpuDriver): Promise<Device> {
   checkOptions("openWebGpu", options, webGpuOptions);
-  const gpu = (options.gpu as GPU | undefined) ?? globalThis.navigator?.gpu ?? (await nodeGpu());
+  const { powerPreference, matrixUnits = true } = options;
+  const gpu =
+    (options.gpu as GPU | undefined) ?? globalThis.navigator?.gpu ?? (await nodeGpu(matrixUnits));
   held.add(gpu);
-  const { powerPreference } = options;
   const adapter = await gpu.requestAdapter(powerPreference ? { powerPreference } : {});
   if (!adapter)
     throw new DeviceError(
@@ -37,30 +39,34 @@ export async function openAdapter(options: WebGpuOptions, Driver = WebGpuDriver)
     throw new DeviceError(
       `openWebGpu: the only adapter is software (${nameOf(adapter.info)})\n  use createCpuDevice(), which is faster, or pass { allowSoftware: true }`,
     );
-  const device = await requestDevice(adapter);
-  const features = new Set([...device.features, ...matrixUnits(device, adapter.info)]);
+  const wanted = matrixUnits ? [...wantedFeatures, matrixFeature] : wantedFeatures;
+  const device = await requestDevice(adapter, wanted);
+  const units = await matrixUnitsOf(device, adapter.info);
+  const features = new Set([...device.features, ...units]);
   return new Device(new Driver(device, nameOf(adapter.info), features, options.runsInFlight ?? 3));
 }
 
-let nodeInstance: Promise<GPU> | undefined;
+const nodeInstances = new Map<boolean, Promise<GPU>>();
 
 /** npm `webgpu` is large, so it is loaded only here, and by a name that bundlers do not follow. */
-function nodeGpu(): Promise<GPU> {
-  nodeInstance ??= loadNodeGpu();
-  return nodeInstance;
+function nodeGpu(matrixUnits: boolean): Promise<GPU> {
+  const gpu = nodeInstances.get(matrixUnits) ?? loadNodeGpu(matrixUnits);
+  nodeInstances.set(matrixUnits, gpu);
+  return gpu;
 }
 
 /**
  * NVIDIA's Vulkan drivers offer shader-f16 only under the first toggle; other adapters ignore it.
- * The second rounds timestamps to 100 µs, longer than most kernels run: a guard for pages that a
- * program in Node has no use for.
+ * Matrix units are among what Dawn calls unsafe, which is experimental: pages are kept from it, and
+ * the kernels of a program in Node are its own. The last rounds timestamps to 100 µs, longer than
+ * most kernels run: a guard for pages as well.
  */
-const dawnOptions = [
-  "enable-dawn-features=vulkan_enable_f16_on_nvidia",
+const dawnOptions = (matrixUnits: boolean): string[] => [
+  `enable-dawn-features=vulkan_enable_f16_on_nvidia${matrixUnits ? ",allow_unsafe_apis" : ""}`,
   "disable-dawn-features=timestamp_quantization",
 ];
 
-async function loadNodeGpu(): Promise<GPU> {
+async function loadNodeGpu(matrixUnits: boolean): Promise<GPU> {
   const name = "webgpu";
   if (typeof process === "undefined" || !process.versions?.node)
     throw new DeviceError(
@@ -70,7 +76,7 @@ async function loadNodeGpu(): Promise<GPU> {
     const dawn = (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as {
       create(options: string[]): GPU;
     };
-    return dawn.create(dawnOptions);
+    return dawn.create(dawnOptions(matrixUnits));
   } catch (cause) {
     throw new DeviceError(
       "openWebGpu: npm package webgpu is not installed or does not load here\n  npm install webgpu, or use createCpuDevice()",
@@ -90,32 +96,7 @@ function isSoftware(info: GPUAdapterInfo): boolean {
   );
 }
 
-interface MatrixConfig {
-  readonly componentType: string;
-  readonly resultComponentType: string;
-  readonly M: number;
-  readonly N: number;
-  readonly K: number;
-}
-
-/**
- * What matrix units take, which an adapter says apart from its features, as features:
- * `subgroup-matrix-f16-f32-16x16x16-of-32`.
- */
-function matrixUnits({ features }: GPUDevice, info: GPUAdapterInfo): string[] {
-  const { subgroupMinSize, subgroupMaxSize, subgroupMatrixConfigs } = info as GPUAdapterInfo & {
-    readonly subgroupMatrixConfigs?: Iterable<MatrixConfig>;
-  };
-  const has = features as ReadonlySet<string>;
-  // A kernel that counts on matrices counts its subgroups too.
-  if (!has.has(matrixFeature) || subgroupMinSize !== subgroupMaxSize) return [];
-  return [...(subgroupMatrixConfigs ?? [])].map(
-    ({ componentType, resultComponentType, M, N, K }) =>
-      `subgroup-matrix-${componentType}-${resultComponentType}-${M}x${N}x${K}-of-${subgroupMaxSize}`,
-  );
-}
-
-async function requestDevice(adapter: GPUAdapter): Promise<GPUDevice> {
+async function requestDevice(adapter: GPUAdapter, wanted: readonly string[]): Promise<GPUDevice> {
   const limits = adapter.limits as unknown as Record<string, unknown>;
   const requiredLimits: Record<string, number> = {};
   // Limits are getters of the prototype, so only for-in sees them.
@@ -123,9 +104,7 @@ async function requestDevice(adapter: GPUAdapter): Promise<GPUDevice> {
     const value = limits[name];
     if (typeof value === "number") requiredLimits[name] = value;
   }
-  const requiredFeatures = wantedFeatures.filter((f) =>
-    (adapter.features as ReadonlySet<string>).has(f),
-  );
+  const requiredFeatures = wanted.filter((f) => (adapter.features as ReadonlySet<string>).has(f));
   try {
     return await adapter.requestDevice({
       requiredLimits,

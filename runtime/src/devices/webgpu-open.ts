@@ -15,6 +15,12 @@ export interface WebGpuOptions {
   readonly powerPreference?: "low-power" | "high-performance";
   /** Accept an adapter that runs on the CPU, such as SwiftShader. */
   readonly allowSoftware?: boolean;
+  /**
+   * Takes matrix units where the adapter has them, which multiply halves several times as fast;
+   * true by default. They are an experimental extension of Dawn's, which in Node takes a toggle
+   * that lifts checks on other experiments too; false opens Dawn without it.
+   */
+  readonly matrixUnits?: boolean;
   /** Submits that may be unfinished before a run waits; short runs share one. Default 3. */
   readonly runsInFlight?: number;
 }

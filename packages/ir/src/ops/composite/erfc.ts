@@ -29,23 +29,35 @@ const scaledCentre = 2.5;
 // biome-ignore format: tables
 const scaledSeries = [1.0540318203057182, -0.8046519341164874, 0.4539142497453342, -0.17124941864200874, 0.028358867110182456, 0.008382888215827177, -0.0048034551099035185, -0.0004136038002351228, 0.000666220797106765, 0.000026865591834401973, -0.00007292145695975868];
 
-/**
- * e^(−k·x²). In f32 the square is a product and what its rounding left, of the halves of x at
- * sixty-fourths: a rounded one alone would be wrong by 4·10⁻⁶ where the result is smallest. Dekker
- * 1971.
- */
-function bell(x: Tensor, k: number): Tensor {
+/** x within ±60, its square, and in f32 what the square's rounding left. */
+interface Squared {
+  readonly held: Tensor;
+  readonly square: Tensor;
+  readonly left: Tensor | undefined;
+}
+
+/** What is left is a sum of products of the halves of x at sixty-fourths. Dekker 1971. */
+function squared(x: Tensor): Squared {
   const held = select(x.greater(60), 60, select(x.less(-60), -60, x));
   const square = held.mul(held);
-  const main = square.mul(-k).exp();
-  if (x.dtype !== "f32") return main;
+  if (x.dtype !== "f32") return { held, square, left: undefined };
   const high = held
     .mul(64)
     .round()
     .mul(1 / 64);
   const low = held.sub(high);
   const left = high.mul(high).sub(square).add(high.mul(low).mul(2)).add(low.mul(low));
-  return main.mul(left.stopGradient().mul(-k).add(1));
+  return { held, square, left: left.stopGradient() };
+}
+
+/**
+ * e^(−k·x²). With the rounded square alone an f32 would be wrong by 4·10⁻⁶ where the result is
+ * smallest.
+ */
+function bell(x: Tensor, k: number): Tensor {
+  const { square, left } = squared(x);
+  const main = square.mul(-k).exp();
+  return left ? main.mul(left.mul(-k).add(1)) : main;
 }
 
 /** e^(a²)·erfc a of doubles, a ≥ 0.46875. */
@@ -94,6 +106,16 @@ export const erfc = (x: Tensor): Tensor => inFloat("erfc", x, (v) => erfcBy(v, b
 
 /**
  * The standard normal distribution's share below x, Φ(x) = ½·erfc(−x/√2), without cancelling where
- * it is small.
+ * it is small. Its slopes are those of ½·erf(x/√2), with what its square's rounding takes put back:
+ * those of the series' own steps are some twenty values that a backward pass would keep. erf is
+ * finite, so that nothing is taken from the value.
  */
-export const normalCdf = (x: Tensor): Tensor => erfcBy(x.mul(-Math.SQRT1_2), bell(x, 0.5)).mul(0.5);
+export function normalCdf(x: Tensor): Tensor {
+  const value = erfcBy(x.mul(-Math.SQRT1_2), bell(x, 0.5)).mul(0.5).stopGradient();
+  const { held, square, left } = squared(x);
+  const scaled = held.mul(Math.SQRT1_2);
+  const off = left && scaled.mul(scaled).sub(square.mul(0.5)).sub(left.mul(0.5));
+  const share = scaled.erf().mul(0.5);
+  const near = off ? share.mul(off.add(1).stopGradient()) : share;
+  return value.add(near.sub(near.stopGradient()));
+}

@@ -58,22 +58,17 @@ export function expression(f: CFunction, c: Code): CText {
       return blockValue(f, c);
     default:
       if (op.name === "select") return selected(f, c);
+      // Bytes in lanes are a load of as many, widened twice.
+      if (op.name === "i32x4.extend_low_i16x8_u")
+        return load(f, args[0]!.args[0]!, "load_bytes");
       return bug("emit", `C has no spelling of ${op.name}`);
   }
 }
 
 function operation(f: CFunction, { op, args }: Code): CText {
   const { takes, gives, text } = operators.get(op.name)!;
-  const extended = extendedBytes(op.name, args);
-  if (extended) return load(f, extended, "load_bytes");
   const given = args.map((a, i) => cast(expression(f, a), takes[i]!));
   return { text: text.replace(/\$(\d)/g, (_, i) => given[Number(i)]!), type: gives };
-}
-
-/** A vector of bytes in lanes is a load of as many bytes, widened twice. */
-function extendedBytes(name: string, [inner]: readonly Code[]): Code | undefined {
-  if (name !== "i32x4.extend_low_i16x8_u") return undefined;
-  return inner!.args[0];
 }
 
 function localText(f: CFunction, { op, args, immediate }: Code): CText {

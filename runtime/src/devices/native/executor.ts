@@ -44,6 +44,7 @@ const pools = new Map<string, Promise<Pool>>();
 
 export interface Pool {
   readonly koffi: Koffi;
+  readonly library: Library;
   readonly run: Foreign;
   readonly address: Foreign;
   readonly threads: Foreign;
@@ -61,6 +62,7 @@ async function loadPool(compiler: Compiler): Promise<Pool> {
   const library = koffi.load(await libraryOf(compiler, new Map([["pool.c", poolText]])));
   return {
     koffi,
+    library,
     run: library.func(
       "int kiln_run(double entries, double mem, double words, int count, double stack, double stride, double times)",
     ),
@@ -92,10 +94,16 @@ export function sourcesOf(kernels: readonly string[], entries: readonly string[]
   ]);
 }
 
-/** The address of the table of a library's functions. */
-export function loadTable(pool: Pool, path: string): number {
+/** The functions of a program. The library is kept, since it goes when the collector takes it. */
+export interface Table {
+  readonly library: Library;
+  readonly address: number;
+}
+
+export function loadTable(pool: Pool, path: string): Table {
   try {
-    return pool.koffi.load(path).func("double kiln_entries(void)")();
+    const library = pool.koffi.load(path);
+    return { library, address: library.func("double kiln_entries(void)")() };
   } catch (cause) {
     // Not found again: what is there is damaged, or of a machine that is not this one.
     node.fs().rmSync(path, { force: true });
@@ -110,7 +118,7 @@ export class NativeExecutor implements Executor {
   readonly threads: number;
   readonly #pool: Pool;
   readonly #linear: LinearMemory;
-  readonly #tables = new Map<number, number>();
+  readonly #tables = new Map<number, Table>();
   /** Memory outside of the collector's reach, which never moves. */
   #words = new Int32Array(1 << 14);
   #times = new Float64Array(1 << 10);
@@ -123,7 +131,7 @@ export class NativeExecutor implements Executor {
   }
 
   /** Makes the table of functions the program's. */
-  put(program: number, table: number): void {
+  put(program: number, table: Table): void {
     this.#tables.set(program, table);
   }
 
@@ -139,7 +147,7 @@ export class NativeExecutor implements Executor {
     this.#words.set(words);
     if (times && words.length > this.#times.length) this.#times = new Float64Array(words.length);
     const given = [
-      this.#tables.get(run.program)!,
+      this.#tables.get(run.program)!.address,
       this.#base(),
       this.#pool.address(this.#words),
       words.length,

@@ -57,7 +57,9 @@ nativeTest("native: every record has its value, in lanes and one by one", async 
     const i = wanted.findIndex((w, k) => !near(c, got[k]!, w));
     return i < 0
       ? []
-      : [`${c.name}, ${kind}: ${operands.map((x) => x[i])} gives ${shown(got[i]!)}, not ${shown(wanted[i]!)}`];
+      : [
+          `${c.name}, ${kind}: ${operands.map((x) => x[i])} gives ${shown(got[i]!)}, not ${shown(wanted[i]!)}`,
+        ];
   });
   assert.equal(wrong, []);
 });

@@ -1,5 +1,6 @@
 /** Runs kernels of the native target, all from one library, each on arrays of its own and one after the other. */
 import { evaluateExtent, type KernelText } from "@kiln-ml/artifact";
+import { LinearMemory } from "../../runtime/src/devices/linear-memory.ts";
 import { findCompiler } from "../../runtime/src/devices/native/compiler.ts";
 import {
   loadTable,
@@ -7,7 +8,6 @@ import {
   NativeExecutor,
   openPool,
 } from "../../runtime/src/devices/native/executor.ts";
-import { LinearMemory } from "../../runtime/src/devices/linear-memory.ts";
 import type { TypedArray } from "../printers/run-js.ts";
 
 export interface NativeCall {
@@ -16,8 +16,7 @@ export interface NativeCall {
   readonly arrays: readonly TypedArray[];
 }
 
-const hostOf = (a: TypedArray): Uint8Array =>
-  new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
+const hostOf = (a: TypedArray): Uint8Array => new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
 
 export async function runNative(calls: readonly NativeCall[]): Promise<void> {
   const found = await findCompiler();

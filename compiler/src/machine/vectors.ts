@@ -15,6 +15,7 @@ export interface VectorTile {
   readonly depth: number;
 }
 
+/** By the lanes of a vector; fitted on AVX-512 (Zen 5), 2026-11-29. */
 export const vectorTiles: Readonly<Record<number, VectorTile>> = {
   8: { rows: 6, vectors: 2, depth: 320 },
   16: { rows: 12, vectors: 2, depth: 256 },

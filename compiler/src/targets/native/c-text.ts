@@ -59,8 +59,7 @@ export function expression(f: CFunction, c: Code): CText {
     default:
       if (op.name === "select") return selected(f, c);
       // Bytes in lanes are a load of as many, widened twice.
-      if (op.name === "i32x4.extend_low_i16x8_u")
-        return load(f, args[0]!.args[0]!, "load_bytes");
+      if (op.name === "i32x4.extend_low_i16x8_u") return load(f, args[0]!.args[0]!, "load_bytes");
       return bug("emit", `C has no spelling of ${op.name}`);
   }
 }

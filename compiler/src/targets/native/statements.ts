@@ -36,7 +36,7 @@ export function statement(f: CFunction, c: Code): string[] {
     case "block":
       return op.name === "loop" ? loopText(f, c) : blockText(f, c);
     case "plain":
-      if (op.name === "drop") return [touch(f, args[0]!)];
+      if (op.name === "drop") return [prefetchText(f, args[0]!)];
       if (op.name === "return") return ["return;"];
       break;
   }
@@ -44,7 +44,7 @@ export function statement(f: CFunction, c: Code): string[] {
 }
 
 /** A load whose value is dropped brings a line near. */
-const touch = (f: CFunction, c: Code): string => `__builtin_prefetch(${placeOf(f, c)});`;
+const prefetchText = (f: CFunction, c: Code): string => `__builtin_prefetch(${placeOf(f, c)});`;
 
 const stores: Readonly<Record<string, readonly [name: string, type: "f" | "s"]>> = {
   "v128.store": ["store_floats", "f"],

@@ -89,11 +89,18 @@ export async function findCompiler(named?: string): Promise<Compiler> {
   );
 }
 
+/**
+ * GCC 12 takes some functions that store through `mem` for ones that change nothing, and drops
+ * calls of them: kernels are called through a table, but not those that it found equal to others.
+ */
+const notByGcc = ["-fno-ipa-icf", "-fno-ipa-modref", "-fno-ipa-pure-const"];
+
 function compilerOf(command: string, machine: string, macros: string): Compiler {
   const has = (name: string): boolean => macros.includes(`#define ${name} `);
   const version = /#define __VERSION__ "([^"]*)"/.exec(macros)![1]!;
   const lanes = has("__AVX512F__") ? 16 : has("__AVX2__") ? 8 : 4;
-  const all = [...flags, machine, `-DLANES=${lanes}`];
+  const own = has("__clang__") ? [] : notByGcc;
+  const all = [...flags, ...own, machine, `-DLANES=${lanes}`];
   const name = has("__clang__") ? version.split(" (")[0]! : `gcc ${version}`;
   return {
     command,

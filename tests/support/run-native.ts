@@ -35,7 +35,9 @@ export async function runNative(calls: readonly NativeCall[]): Promise<void> {
     const addresses = arrays.map((a) => linear.reserve(a.byteLength + 64));
     const stackBytes = Math.max(64, evaluateExtent(text.stack!, {}));
     const stacks = { from: linear.reserve(stackBytes), strideBytes: 0 };
-    arrays.forEach((a, i) => linear.bytes.set(hostOf(a), addresses[i]!));
+    arrays.forEach((a, i) => {
+      linear.bytes.set(hostOf(a), addresses[i]!);
+    });
     const words = text.phases!.flatMap(({ units }) => [
       ...[arrays.length, entry++, evaluateExtent(units, {}), 1, 1],
       ...addresses,

@@ -4,9 +4,10 @@
  */
 import { addTarget } from "./targets/index.ts";
 import { js } from "./targets/js/target.ts";
+import { native } from "./targets/native/target.ts";
 import { wasm } from "./targets/wasm/target.ts";
 import { webgpu } from "./targets/wgsl/target.ts";
 
-for (const target of [js, wasm, webgpu]) addTarget(target);
+for (const target of [js, wasm, native, webgpu]) addTarget(target);
 
 export * from "./index.ts";

@@ -16,6 +16,9 @@ const artifact = await readArtifact(process.argv[2] ?? "out/sentence.kiln");
 const devices = {
   js: createCpuDevice,
   wasm: createWasmDevice,
+  native: () => {
+    throw new Error("no file holds kernels of the target native");
+  },
   webgpu: () => openWebGpu({ allowSoftware: true }),
 };
 const device = await devices[artifact.target]();

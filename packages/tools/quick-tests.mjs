@@ -51,6 +51,7 @@ export const quickTests = [
   "lower/bounds",
   "lower/structure",
   "memory/packing",
+  "native/faults",
   "nn/errors",
   "nn/layers",
   "nn/losses",

@@ -70,7 +70,7 @@ const isSettled = (t: Tensor, known: Feeds): boolean =>
 const same = (a: number, b: number): boolean => Object.is(a, b) || a === b;
 
 /** What WGSL may flush to 0 (docs/numbers.md): subnormal numbers. */
-const flushed = { js: 0, wasm: 0, webgpu: 2 ** -126 };
+const flushed = { js: 0, wasm: 0, native: 0, webgpu: 2 ** -126 };
 
 /** How far each element may be from the reference's. */
 function slackOf(node: Tensor, program: Program, feeds: Feeds, want: Value): Float64Array {

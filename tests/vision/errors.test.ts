@@ -8,7 +8,7 @@ test("what a model cannot be is refused with what it can", () => {
   const cases: readonly (readonly [() => unknown, string])[] = [
     [
       () => vision.resnet18("cuda" as never),
-      'resnet18: there is no backend cuda\n  take "js", "wasm", "webgpu" or "auto"',
+      'resnet18: there is no backend cuda\n  take "js", "wasm", "native", "webgpu" or "auto"',
     ],
     [
       () => vision.model("resnet500"),

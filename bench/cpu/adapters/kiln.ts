@@ -5,6 +5,7 @@
 
 import { dataLeaf } from "@kiln-ml/ir";
 import { createWasmDevice } from "@kiln-ml/runtime";
+import { openNativeDevice } from "@kiln-ml/runtime/native";
 import {
   type CompileOptions,
   compile,
@@ -26,6 +27,7 @@ const target = (process.env.TARGET ?? "wasm") as TargetName;
 const threads = Number(process.env.THREADS ?? 1);
 
 if (target === "wasm") useDevice(createWasmDevice({ threads }));
+if (target === "native") useDevice(await openNativeDevice({ threads }));
 
 type Values = readonly Tensor[];
 

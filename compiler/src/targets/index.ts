@@ -10,6 +10,7 @@ import type { Target } from "../target.ts";
 const loaders: Readonly<Record<TargetName, () => Promise<Target>>> = {
   js: async () => (await import("./js/target.ts")).js,
   wasm: async () => (await import("./wasm/target.ts")).wasm,
+  native: async () => (await import("./native/target.ts")).native,
   webgpu: async () => (await import("./wgsl/target.ts")).webgpu,
 };
 

@@ -4,6 +4,7 @@
  */
 import type { Artifact, Constant, KernelText, Modules } from "./artifact.ts";
 import { crc32Text } from "./crc32.ts";
+import { ArtifactError } from "./errors.ts";
 import { checkUnicode, kernelModuleRanges, scriptName } from "./kernel-module.ts";
 import { checkManifest, checkVersion, type KernelEntry, printManifest } from "./manifest.ts";
 import { writeSafetensors } from "./safetensors.ts";
@@ -42,6 +43,10 @@ export function encodeArtifact(a: Artifact): Map<string, Uint8Array> {
   return new Map([[manifestName, printManifest(manifest)], ...files]);
 }
 
+/** Why no file holds kernels of the target native. */
+export const hereOnly =
+  "artifact: kernels of target native are C, which runs only where it was compiled from the graph: no file holds them\n  compile for wasm, js or webgpu, or compile for native where it runs";
+
 function encodeKernels(a: Artifact, files: Map<string, Uint8Array>): KernelEntry[] {
   const entry = ({ text: _text, ...rest }: KernelText): KernelEntry => rest;
   const encoder = new TextEncoder();
@@ -51,6 +56,8 @@ function encodeKernels(a: Artifact, files: Map<string, Uint8Array>): KernelEntry
       for (const [variant, file] of Object.entries(moduleFiles))
         if (a.modules) files.set(file, a.modules[variant as keyof Modules]);
       return a.kernels.map(entry);
+    case "here":
+      throw new ArtifactError(hereOnly);
     case "script": {
       const { text, ranges } = kernelModuleRanges(a.kernels);
       files.set(scriptName, encoder.encode(text));

@@ -4,7 +4,7 @@
  */
 import type { Dtype } from "@kiln-ml/ir";
 
-export type TargetName = "js" | "wasm" | "webgpu";
+export type TargetName = "js" | "wasm" | "native" | "webgpu";
 
 /** Fields of a kernel that only some targets have. */
 export const targetFields = ["workgroups", "phases", "stack"] as const;
@@ -12,9 +12,10 @@ export const targetFields = ["workgroups", "phases", "stack"] as const;
 export interface TargetRow {
   /**
    * How kernels lie in files. `script`: all in `kernels.js`, each a range of bytes. `modules`: as functions of
-   * `Artifact.modules`, without text. An extension: each in a file of its own, `kernels/NAME.wgsl`.
+   * `Artifact.modules`, without text. `here`: in none, since they are C that only the machine that made them runs. An
+   * extension: each in a file of its own, `kernels/NAME.wgsl`.
    */
-  readonly kernels: "script" | "modules" | `.${string}`;
+  readonly kernels: "script" | "modules" | "here" | `.${string}`;
   /** Those of `targetFields` that each kernel must have; the others are refused. */
   readonly fields: readonly (typeof targetFields)[number][];
   /** A step may begin inside of a buffer (`Step.starts`). WebGPU's bindings begin at multiples of 256 bytes. */
@@ -27,6 +28,7 @@ export interface TargetRow {
 export const targets: Readonly<Record<TargetName, TargetRow>> = {
   js:     { kernels: "script",  fields: [],                  starts: true,  narrow: 1 },
   wasm:   { kernels: "modules", fields: ["phases", "stack"], starts: true,  narrow: 1 },
+  native: { kernels: "here",    fields: ["phases", "stack"], starts: true,  narrow: 1 },
   webgpu: { kernels: ".wgsl",   fields: ["workgroups"],      starts: false, narrow: 4 },
 };
 

@@ -12,7 +12,7 @@ export interface Inspection {
   /** The version of kiln-ml that made it. */
   readonly kiln: string;
   readonly name: string;
-  readonly target: "js" | "wasm" | "webgpu";
+  readonly target: "js" | "wasm" | "native" | "webgpu";
   /** Whether operations were fused. */
   readonly fusion: boolean;
   /** Symbols of shapes, and the value that sizes below are for. */
@@ -124,7 +124,7 @@ export interface InspectedEdge {
 
 export interface KernelSource {
   readonly name: string;
-  readonly language: "js" | "wat" | "wgsl";
+  readonly language: "js" | "wat" | "c" | "wgsl";
   readonly text: string;
 }
 

@@ -36,7 +36,7 @@ export interface Compiled {
 }
 
 /** Where programs run, by name. */
-export type Backend = "auto" | "js" | "wasm" | "webgpu";
+export type Backend = "auto" | "js" | "wasm" | "native" | "webgpu";
 
 /** An engine from outside, as `compile` takes one. */
 export interface Engine {

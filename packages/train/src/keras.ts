@@ -144,7 +144,7 @@ export interface SequentialOptions {
 }
 
 const sequentialOptions: OptionNames<SequentialOptions> = { backend: 1 };
-const backends: readonly Backend[] = ["auto", "js", "wasm", "webgpu"];
+const backends: readonly Backend[] = ["auto", "js", "wasm", "native", "webgpu"];
 
 /** Options stand last, as a plain object. */
 const isOptions = (x: unknown): x is SequentialOptions =>

@@ -27,7 +27,7 @@ export interface ModelOptions {
   readonly classes?: number;
   /** Channels of the images; 3 by default. */
   readonly channels?: number;
-  /** Where it runs: "js", "wasm", "webgpu", or "auto", which is the default. */
+  /** Where it runs: "js", "wasm", "native", "webgpu", or "auto", which is the default. */
   readonly backend?: Backend;
 }
 
@@ -43,7 +43,7 @@ export interface TrainConfig extends Partial<Omit<FitOptions, "validation">> {
 /** A loader, or a data set of images and labels. */
 export type ImageData = Batches | Dataset<Fields>;
 
-const backends: readonly unknown[] = ["auto", "js", "wasm", "webgpu"];
+const backends: readonly unknown[] = ["auto", "js", "wasm", "native", "webgpu"];
 
 /** What a constructor's two arguments come to: a backend, options, or both. */
 export function optionsOf<T extends ModelOptions>(
@@ -55,7 +55,7 @@ export function optionsOf<T extends ModelOptions>(
   const { backend, classes = 1000, channels = 3 } = given as ModelOptions;
   if (backend !== undefined && !backends.includes(backend))
     throw new GraphError(
-      `${op}: there is no backend ${String(backend)}\n  take "js", "wasm", "webgpu" or "auto"`,
+      `${op}: there is no backend ${String(backend)}\n  take "js", "wasm", "native", "webgpu" or "auto"`,
     );
   return { ...(given as T), classes, channels };
 }

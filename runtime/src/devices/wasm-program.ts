@@ -119,6 +119,19 @@ export class WasmProgram implements Program {
     return program;
   }
 
+  /** A program whose functions `add` gives to the executor. */
+  static async loadWith(
+    host: Host,
+    executor: Executor,
+    artifact: Artifact,
+    add: (program: number) => void,
+  ): Promise<WasmProgram> {
+    const flow = artifact.plan.flow && (await import("./wasm-flow.ts"));
+    const program = new WasmProgram(host, executor, artifact, flow?.runFlow);
+    add(program.id);
+    return program;
+  }
+
   /** The same at once, for a plan without a flow. */
   static loadNow(
     host: Host,

@@ -6,7 +6,7 @@
 import { type Artifact, checkOptions, DeviceError, type OptionNames } from "@kiln-ml/artifact";
 import { Device, type Driver, type LossInfo, type Program, reopen } from "../device.ts";
 import { type Buffer, Heap } from "../heap.ts";
-import type { TypedArray } from "../host-array.ts";
+import type { Target, TypedArray } from "../host-array.ts";
 import { type LinearBuffer, LinearMemory } from "./linear-memory.ts";
 import { Pressure, taskPauses } from "./pressure.ts";
 import { RunQueue, takeNow } from "./run-queue.ts";
@@ -40,7 +40,7 @@ let nextId = 0;
 
 export class WasmDriver implements Driver {
   readonly kind = "cpu";
-  readonly target = "wasm";
+  readonly target: Target = "wasm";
   readonly limits: Readonly<Record<string, number>>;
   readonly features: ReadonlySet<string>;
   readonly lost: Promise<LossInfo>;

@@ -23,6 +23,7 @@ import { simplifyConditions } from "../../access.ts";
 import { makeLoop } from "../../fuse/group.ts";
 import { either, isAtLeast0, isBelow, onlyIf } from "../../kernel/conditions.ts";
 import type { LoopKind, Stmt } from "../../kernel/kernel.ts";
+import { lanesOf } from "../../kernel/lanes.ts";
 import type { Rename } from "../../kernel/map.ts";
 import { type LoweringContext, openBlock } from "../../lower/context.ts";
 import { nest } from "../../lower/loops.ts";
@@ -30,7 +31,8 @@ import { mostWritten } from "../loop-moves.ts";
 import { isAffine, stepsBy } from "./affine.ts";
 import type { Lines, Run } from "./lines.ts";
 
-export const lanes = 4;
+/** The elements of a vector. */
+export const lanesIn = ({ features }: LoweringContext): number => lanesOf(features);
 
 /** Where the elements of a panel go. */
 export interface Panel {
@@ -59,7 +61,7 @@ interface Packing {
 /** The statements that pack one panel over a run of depth. */
 export function packPanel(context: LoweringContext, lines: Lines, panel: Panel, run: Run): Stmt[] {
   const p: Packing = { context, lines, panel, run };
-  const many = panel.width >= lanes ? byLanes(p) : undefined;
+  const many = panel.width >= lanesIn(context) ? byLanes(p) : undefined;
   const one = byLine(p, { start: 0, count: panel.width, whole: false });
   return many ? ifWhole(lines, panel, many, one) : one;
 }
@@ -87,6 +89,7 @@ export function packPanels(
   run: Run,
 ): Stmt[] | undefined {
   const { name, width, first, count, base } = to;
+  const lanes = lanesIn(context);
   if (width < lanes) return undefined;
   const lane = makeLoop("lane", lanes);
   const next = makeLoop("next", count);
@@ -174,6 +177,7 @@ function byLine(p: Packing, { start, count, whole }: Slice): Stmt[] {
  */
 function byLanes(p: Packing): Stmt[] | undefined {
   const { lines, panel, run } = p;
+  const lanes = lanesIn(p.context);
   const lane = makeLoop("lane", lanes);
   const quarters = Math.floor(panel.width / lanes);
   const starts = Array.from({ length: quarters }, (_, q) => q * lanes);
@@ -193,6 +197,7 @@ function byLanes(p: Packing): Stmt[] | undefined {
 /** Four lines that lie in one iteration of the outer loops, as one vector; else each by itself. */
 function inOneRow(p: Packing, start: number): Stmt[] | undefined {
   const { lines, panel, run } = p;
+  const lanes = lanesIn(p.context);
   const row = lines.innermost;
   if (!row || maxOfDim(row.extent) < lanes) return undefined;
   const lane = makeLoop("lane", lanes);

@@ -25,11 +25,12 @@ import type { Expr, Stmt } from "../../kernel/kernel.ts";
 import { type LoweringContext, openBlock } from "../../lower/context.ts";
 import { decode, nest, totalOf } from "../../lower/loops.ts";
 import type { Values } from "../../lower/value.ts";
+import { vectorTiles } from "../../machine/vectors.ts";
 import { isAffine, stepsBy } from "./affine.ts";
 import type { Sides } from "./contraction.ts";
 import { type Depth, depthOf, type Lines, overBlocks, type Part, type Run } from "./lines.ts";
 import type { Operand } from "./operand.ts";
-import { ifWhole, lanes, type Panel, packPanel, packPanels } from "./pack.ts";
+import { ifWhole, lanesIn, type Panel, packPanel, packPanels } from "./pack.ts";
 import { type Tile, type TileAccess, tileSums, widthOf } from "./tile.ts";
 import {
   addedOf,
@@ -73,8 +74,10 @@ export function packedPhases(
   sides: Sides,
 ) {
   const few = maxOfDim(sides.rows.total) <= 4;
-  const depth = depthOf(context, [operands.a, operands.b], few ? blockDepth / 5 : blockDepth);
-  const tile = tileOf(sides.rows.total, sides.columns.total);
+  const lanes = lanesIn(context);
+  const deep = vectorTiles[lanes]?.depth ?? blockDepth;
+  const depth = depthOf(context, [operands.a, operands.b], few ? blockDepth / 5 : deep);
+  const tile = tileOf(sides.rows.total, sides.columns.total, lanes);
   const rows = maxOfDim(depth.total) <= shallow ? 64 : 256;
   const size = { rows: tile.rows, columns: widthOf(tile) };
   const block = blockOf(context, sides, size, { rows, columns: 64 });
@@ -104,14 +107,30 @@ export function packedPhases(
 const longer = 1.17;
 
 /** Ten vector sums where the rows fill them, eight, or as many as the extents have use for. */
-export function tileOf(m: Dim, n: Dim): Tile {
+export function tileOf(m: Dim, n: Dim, lanes: number): Tile {
   const [rows, columns] = [Math.max(1, maxOfDim(m)), Math.max(1, maxOfDim(n))];
-  if (columns <= lanes && rows > 4) return { rows: 8, vectors: 1 };
+  if (vectorTiles[lanes] && rows > 4) return { ...wideTile(rows, columns, lanes), lanes };
+  if (columns <= lanes && rows > 4) return { rows: 8, vectors: 1, lanes };
   const least = minOfDim(m);
   if (least > 4 && Math.ceil(least / 5) * longer < Math.ceil(least / 4))
-    return { rows: 5, vectors: 2 };
+    return { rows: 5, vectors: 2, lanes };
   const wanted = rows >= 4 ? 2 : rows === 1 ? 8 : rows === 2 ? 4 : 2;
-  return { rows: Math.min(4, rows), vectors: Math.min(wanted, Math.ceil(columns / lanes)) };
+  const vectors = Math.min(wanted, Math.ceil(columns / lanes));
+  return { rows: Math.min(4, rows), vectors, lanes };
+}
+
+/** A step of depth loads the columns and counts: as much as so many rows. */
+const stepRows = 1.5;
+
+/** As many rows as the machine's tile, or the fewer that waste least of the last one. */
+function wideTile(rows: number, columns: number, lanes: number): Omit<Tile, "lanes"> {
+  const most = vectorTiles[lanes]!;
+  const vectors = Math.min(most.vectors, Math.ceil(columns / lanes));
+  const cost = (r: number): number => Math.ceil(rows / r) * (r + stepRows);
+  let best = most.rows;
+  if (Number.isFinite(rows))
+    for (let r = most.rows - 1; r >= most.rows / 2; r--) if (cost(r) < cost(best)) best = r;
+  return { rows: Math.min(best, rows), vectors };
 }
 
 /** Where packed rows lie: a panel of them over all of depth, or over a block of it. */
@@ -174,7 +193,7 @@ function inPlace(
   run: Run,
 ): TileAccess["column"] | undefined {
   const [step, ...others] = run.loops;
-  const lane = makeLoop("lane", lanes);
+  const lane = makeLoop("lane", lanesIn(context));
   const at = (k: Dim, s: Dim): { block: Values; value: Expr } => {
     const by = new Map([[step!.name, k]]);
     const rename = [...run.rename].map(([name, d]) => [name, substitute(d, by)] as const);

@@ -28,6 +28,7 @@ import { isAffine } from "./affine.ts";
 import type { Sides } from "./contraction.ts";
 import { type Depth, depthOf, outermost, type Part } from "./lines.ts";
 import type { Operand } from "./operand.ts";
+import { lanesIn } from "./pack.ts";
 import { blockDepth, type Plan, tileOf, tiles } from "./packed.ts";
 import { results, widthOf } from "./tile.ts";
 import { around, arrayOf, clearSums, dtypeOf, inBlock, type Sums } from "./work-items.ts";
@@ -46,7 +47,7 @@ export function splitPhases(
   const [m, n] = [sides.rows.total, sides.columns.total];
   if (!isStatic(m) || !isStatic(n) || around(context, sides).length > 0 || m * n === 0)
     return undefined;
-  const tile = tileOf(m, n);
+  const tile = tileOf(m, n, lanesIn(context));
   const block = { rows: roundUp(m, tile.rows), columns: roundUp(n, widthOf(tile)) };
   const depth = depthOf(context, [operands.a, operands.b], blockDepth);
   if (block.rows * block.columns > mostSums || minOfDim(depth.total) < (leastDepth * mostParts) / 2)

@@ -20,12 +20,13 @@ import type { LoweringContext } from "../../lower/context.ts";
 import { nest } from "../../lower/loops.ts";
 import { epilogueOf } from "../../lower/naive.ts";
 import { addToElement, type Blocks, byBlocks } from "../compensate.ts";
-import { lanes } from "./pack.ts";
 
 /** Rows and vectors of columns. */
 export interface Tile {
   readonly rows: number;
   readonly vectors: number;
+  /** Elements of a vector. */
+  readonly lanes: number;
 }
 
 /**
@@ -34,7 +35,7 @@ export interface Tile {
  */
 const barrierAt = 2;
 
-export const widthOf = (tile: Tile): number => tile.vectors * lanes;
+export const widthOf = (tile: Tile): number => tile.vectors * tile.lanes;
 
 /** The operands of a tile at a step of depth, and where its sums go. */
 export interface TileAccess {
@@ -78,6 +79,7 @@ export function addToSums(
 
 /** The sums of one tile over `length` steps of depth. */
 export function tileSums(tile: Tile, dtype: Dtype, length: Dim, access: TileAccess): Stmt[] {
+  const { lanes } = tile;
   const lane = makeLoop("lane", lanes);
   const step = makeLoop("k", length);
   const grid = Array.from({ length: tile.rows * tile.vectors }, (_, q) => {
@@ -90,7 +92,8 @@ export function tileSums(tile: Tile, dtype: Dtype, length: Dim, access: TileAcce
       return { kind: "let", name: `b${v}`, value: access.column(step.at, columnAt(v)) };
     }),
     ...Array.from({ length: tile.rows }, (_, r): Stmt[] => [
-      ...(r === barrierAt && tile.rows > 4 && step.at !== 0
+      // Only engines load all operands first.
+      ...(r === barrierAt && tile.rows > 4 && lanes === 4 && step.at !== 0
         ? [{ kind: "scheduleBarrier" } as const]
         : []),
       { kind: "let", name: `a${r}`, value: access.row(step.at, r) },

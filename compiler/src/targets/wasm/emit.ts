@@ -49,11 +49,11 @@ interface PhaseBody {
  * The kernel's functions. Its text, WAT, is a view that is made when somebody reads it: to print
  * it always was half of the time that a cold process took to compile.
  */
-export function emitWasm(kernel: Kernel): KernelText {
+export function emitWasm(kernel: Kernel, width = 4): KernelText {
   const arrays = placeArrays(kernel.body);
   const parts = phasesOf(kernel.body);
   const entry = (i: number): string => (parts.length === 1 ? kernel.name : `${kernel.name}.${i}`);
-  const functions = parts.map((part, i) => printPhase(kernel, entry(i), part, arrays.at));
+  const functions = parts.map((part, i) => printPhase(kernel, entry(i), part, arrays.at, width));
   const text: KernelText = {
     name: kernel.name,
     // Made when somebody reads it.
@@ -138,6 +138,7 @@ function printPhase(
   entry: string,
   part: PhaseBody,
   arrays: ReadonlyMap<string, Dim>,
+  width: number,
 ): WasmFunction {
   // Facts are those of the phase: what another phase changes does not change here.
   const body = [...part.head, ...part.body];
@@ -147,6 +148,7 @@ function printPhase(
   );
   const p: Printer = {
     e,
+    width,
     locals: new Map(),
     calls: new Set(),
     lanes: false,

@@ -13,9 +13,11 @@ import { loadCode } from "./memory.ts";
 import type { PlainName } from "./opcodes.ts";
 import {
   bind,
+  binderOf,
   constantCode,
   laneName,
   maskOf,
+  numbers,
   onLane,
   type Printer,
   typeOf,
@@ -67,7 +69,7 @@ export function instructionLanguage(p: () => Printer): Language<Code, Code> {
     // A half's sums are kept in f32; as an operand they are rounded like any other op's result.
     accumulated(name, text) {
       const { wide, dtype } = p().e.facts.accs.get(name)!;
-      return wide ? rounded(text, dtype, (type, value) => bind(p(), type, value)) : text;
+      return wide ? rounded(text, dtype, binderOf(p())) : text;
     },
   };
 }
@@ -106,21 +108,24 @@ function remainder(bound: (t: Code) => Code, a: Code, b: Code, nonnegative: bool
   return op("i32.rem_s", op("i32.add", op("i32.rem_s", a, d), b), d);
 }
 
-/** An index expression as a value: i32 in four lanes. */
+/** An index expression as a value: i32 in all lanes. */
 export function indexValue(p: Printer, value: Dim): Code {
   const { e } = p;
   const d = e.resolved(value);
   if (!varies(p, d)) return op("i32x4.splat", indexText(e, d));
   const stride = strideOf(d, laneName);
+  const lanes = numbers(p.width);
   if (stride === undefined)
-    return [1, 2, 3].reduce(
-      (v, i) => laneOp("i32x4.replace_lane", i, v, indexText(e, onLane(d, i))),
-      op("i32x4.splat", indexText(e, onLane(d, 0))),
-    );
+    return lanes
+      .slice(1)
+      .reduce(
+        (v, i) => laneOp("i32x4.replace_lane", i, v, indexText(e, onLane(d, i))),
+        op("i32x4.splat", indexText(e, onLane(d, 0))),
+      );
   // Vectors side by side share what is in all lanes.
   const first = onLane(d, 0);
   const constant = typeof first === "number" ? 0 : constantIn(first);
-  const steps = [0, 1, 2, 3].map((i) => (constant + i * stride) | 0);
+  const steps = lanes.map((i) => (constant + i * stride) | 0);
   return op(
     "i32x4.add",
     op("i32x4.splat", indexText(e, subDim(first, constant))),
@@ -150,7 +155,7 @@ function callCode(p: Printer, c: Call): Code {
   const dtypes = c.args.map((a) => a.dtype);
   const args = c.args.map((a) => p.e.text(a));
   const op = c.nonPositive && c.dtype !== "f64" ? "expNonPositive" : c.op;
-  return spell(op, args, dtypes, c.dtype, (type, value) => bind(p, type, value));
+  return spell(op, args, dtypes, c.dtype, binderOf(p));
 }
 
 /** No code reads the lane: what depends on it differs lane by lane, or by constant steps. */

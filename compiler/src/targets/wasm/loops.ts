@@ -30,7 +30,7 @@ import { interiorOf } from "./interior.ts";
 import { runsInLanes } from "./lanes.ts";
 import { openLane } from "./language.ts";
 import { closePartials, type LaneAcc, openPartials } from "./partial.ts";
-import { freshLocal, lane, newLocal, type Printer } from "./printer.ts";
+import { freshLocal, laneAt, newLocal, type Printer } from "./printer.ts";
 import { openRunning, printRunning, runs, scheduleBarrier } from "./running.ts";
 
 type PrintAll = (p: Printer, body: readonly Stmt[]) => void;
@@ -45,7 +45,7 @@ const mostRepetitions = 64;
 export function printLoop(p: Printer, s: Of<"loop">, print: PrintAll): void {
   const extent = p.e.resolved(s.extent);
   const start = p.e.resolved(s.start ?? 0);
-  if (s.loop === "vector" && extent === 4 && !p.lanes && runsInLanes(s, false)) {
+  if (s.loop === "vector" && extent === p.width && !p.lanes && runsInLanes(s, false)) {
     printVector(p, s, print);
     return;
   }
@@ -132,7 +132,7 @@ const named = (p: Printer, wanted: string, value: Code): Code =>
 
 /** A loop over the lanes of one vector: its statements once, with lanes. */
 function printVector(p: Printer, s: Of<"loop">, print: PrintAll): void {
-  repeat(p, s, lane, () => inLanes(p, () => print(p, s.body)));
+  repeat(p, s, laneAt(p), () => inLanes(p, () => print(p, s.body)));
 }
 
 /** Prints with an open lane: index expressions may then differ by it. */
@@ -164,7 +164,7 @@ function groupOf(p: Printer, s: Of<"loop">, accs: number, count: Dim): Group {
   let vectors = size <= (accs === 0 ? 4 : 8) ? 4 : size <= (accs === 0 ? 8 : 24) ? 2 : 1;
   if (accs > 2 || (accs === 0 && most < 64)) vectors = 1;
   if (size <= 8 && accs === 1 && most >= leastStreamed) return { streams: 4, vectors: 2 };
-  while (vectors > 1 && most < 4 * vectors) vectors /= 2;
+  while (vectors > 1 && most < p.width * vectors) vectors /= 2;
   return { streams: 1, vectors };
 }
 
@@ -224,24 +224,24 @@ function printRange(p: Printer, s: Of<"loop">, start: Dim, extent: Dim, print: P
   const { e } = p;
   const count = subDim(extent, start);
   const accs = outerAccs(p, s);
-  if (maxOfDim(count) < 4) {
+  if (maxOfDim(count) < p.width) {
     printCounted(p, s, { from: indexText(e, start), extent, count }, () => print(p, s.body));
     return;
   }
   const group = groupOf(p, s, accs.length, count);
   const each = group.streams * group.vectors;
   // Whole groups of vectors, then the vectors that are left, then the elements.
-  const groups = floorDiv(count, 4 * each);
-  const length = mulDim(groups, 4 * group.vectors);
+  const groups = floorDiv(count, p.width * each);
+  const length = mulDim(groups, p.width * group.vectors);
   const lanes = accs.map((name) => openPartials(p, name, group, length));
   printVectors(p, s, { start, first: 0, count: groups, length, ...group }, lanes, print);
   if (each > 1) {
-    const [first, all] = [mulDim(groups, each), floorDiv(count, 4)];
+    const [first, all] = [mulDim(groups, each), floorDiv(count, p.width)];
     const rest = { start, first, count: all, length: 0, streams: 1, vectors: 1 };
     printVectors(p, s, rest, lanes, print);
   }
   for (const partials of lanes) closePartials(p, partials);
-  const done = mulDim(floorDiv(count, 4), 4);
+  const done = mulDim(floorDiv(count, p.width), p.width);
   const left = subDim(count, done);
   const tail = { from: indexText(e, addDim(start, done)), extent, count: left };
   printCounted(p, s, tail, () => print(p, s.body));
@@ -283,7 +283,7 @@ function printVectors(
     e.bindName(`=${local}`, get(local));
     for (let u = 0; u < streams * vectors; u++) {
       const [stream, vector] = [Math.floor(u / vectors), u % vectors];
-      const within = addDim(mulDim(q, 4 * vectors), addDim(4 * vector, lane));
+      const within = addDim(mulDim(q, p.width * vectors), addDim(p.width * vector, laneAt(p)));
       const element = addDim(mulDim(length, stream), within);
       repeat(p, s, addDim(start, element), () => {
         for (const partials of lanes)

@@ -30,7 +30,16 @@ import {
   splat,
 } from "./code.ts";
 import { fromHalf, toHalf } from "./half.ts";
-import { bind, constantCode, laneName, maskOf, onLane, type Printer, varies } from "./printer.ts";
+import {
+  bind,
+  constantCode,
+  laneName,
+  maskOf,
+  numbers,
+  onLane,
+  type Printer,
+  varies,
+} from "./printer.ts";
 import { runningBase } from "./running.ts";
 import { wrapped } from "./spell.ts";
 
@@ -112,7 +121,7 @@ function loadNeighbours(p: Printer, l: Load, index: Dim): Code {
 
 /** Elements anywhere, one by one. */
 function loadLanes(p: Printer, l: Load, index: Dim): Code {
-  const at = [0, 1, 2, 3].map((i) => address(p, l.from, onLane(index, i), bytesOf(l.dtype)));
+  const at = numbers(p.width).map((i) => address(p, l.from, onLane(index, i), bytesOf(l.dtype)));
   return gathered(p, l.dtype, at);
 }
 
@@ -138,18 +147,20 @@ function gathered(p: Printer, dtype: Dtype, at: readonly Address[]): Code {
 function guardedLanes(p: Printer, l: Load, index: Dim, guard: readonly Condition[]): Code {
   const { e } = p;
   const base = indexText(e, addressOf(l.from));
-  const inside = [0, 1, 2, 3].map((i) => {
+  const inside = numbers(p.width).map((i) => {
     const here = guard.map((c) => ({ test: c.test, value: onLane(c.value, i) }));
     return bind(p, "i32", conditionsText(e, here));
   });
-  const at = [0, 1, 2, 3].map((i) => {
+  const at = numbers(p.width).map((i) => {
     const d = addDim(addressOf(l.from), mulDim(onLane(index, i), bytesOf(l.dtype)));
     return { offset: 0, base: op("select", indexText(e, d), base, inside[i]!) };
   });
-  const mask = [1, 2, 3].reduce(
-    (v, i) => laneOp("i32x4.replace_lane", i, v, op("i32.sub", i32Const(0), inside[i]!)),
-    maskOf(inside[0]!),
-  );
+  const mask = inside
+    .slice(1)
+    .reduce(
+      (v, lane, i) => laneOp("i32x4.replace_lane", i + 1, v, op("i32.sub", i32Const(0), lane)),
+      maskOf(inside[0]!),
+    );
   return op("v128.and", gathered(p, l.dtype, at), mask);
 }
 
@@ -177,7 +188,7 @@ export function stores(p: Printer, to: string, at: Dim, value: Code, dtype: Dtyp
     return [memoryLane(`v128.store${size === 2 ? 64 : 32}_lane`, first, 0, packed(size, lanes))];
   }
   const v = bind(p, "v128", lanes);
-  return [0, 1, 2, 3].map((i) => {
+  return numbers(p.width).map((i) => {
     const there = address(p, to, onLane(index, i), size);
     return memoryLane(`v128.store${width}_lane`, there, (i * 4) / size, v);
   });

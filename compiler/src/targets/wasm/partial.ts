@@ -9,7 +9,7 @@ import { isArg } from "../../kernel/uses.ts";
 import { indexText } from "../index-text.ts";
 import { type Code, localOf, op, set, shuffle, splat } from "./code.ts";
 import { indexValue } from "./language.ts";
-import { bind, compared, laneName, newLocal, type Printer, signOf } from "./printer.ts";
+import { bind, compared, laneName, newLocal, numbers, type Printer, signOf } from "./printer.ts";
 import { combined, identity, takeBetter, worst } from "./reducers.ts";
 
 /**
@@ -124,11 +124,16 @@ export function takeInLanes(p: Printer, partial: LaneAcc, v: Code, element: Dim)
   if (nan) assign(p, nan, op("i32x4.min_u", nan, op("v128.or", at, op("f32x4.eq", v, v))));
 }
 
-/** The orders of lanes under which pairs, and then pairs of pairs, meet. */
-const halves = [
-  [8, 9, 10, 11, 12, 13, 14, 15, 0, 1, 2, 3, 4, 5, 6, 7],
-  [4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11],
-];
+/**
+ * The orders of lanes under which halves, and then halves of halves, meet, until all lanes have
+ * met: lane i with lane i xor `apart`.
+ */
+const meetings = (width: number): number[][] => {
+  const orders: number[][] = [];
+  for (let apart = width >> 1; apart >= 1; apart >>= 1)
+    orders.push(numbers(4 * width).map((byte) => ((byte >> 2) ^ apart) * 4 + (byte & 3)));
+  return orders;
+};
 
 const turned = (p: Printer, order: readonly number[], v: Code): Code =>
   bind(p, "v128", shuffle(order, v, v));
@@ -160,7 +165,7 @@ export function closePartials(p: Printer, partials: readonly LaneAcc[]): void {
     partials.map((x) => laneValue(p, x)),
     meet,
   );
-  const v = halves.reduce(
+  const v = meetings(p.width).reduce(
     (t, order) => bind(p, "v128", meet(t, turned(p, order, t))),
     bind(p, "v128", wide),
   );
@@ -179,7 +184,7 @@ function closeArgs(p: Printer, partials: readonly LaneAcc[]): void {
     partials.map((x) => placed(p, x)),
     meet,
   );
-  for (const order of halves)
+  for (const order of meetings(p.width))
     kept = meet(
       kept,
       kept.map((v) => turned(p, order, v)),

@@ -6,6 +6,7 @@
 import { anyInteger, type Dim, type Dtype, isFloat, substitute, symbolsIn } from "@kiln-ml/ir";
 import type { Emitter } from "../emitter.ts";
 import { type Code, f64Const, get, i32Const, isCheap, laneOp, op, set, splat } from "./code.ts";
+import type { Bind } from "./math/vector.ts";
 import type { LaneAcc } from "./partial.ts";
 import type { Running } from "./running.ts";
 
@@ -14,6 +15,8 @@ export type WasmEmitter = Emitter<Code, Code>;
 
 export interface Printer {
   readonly e: WasmEmitter;
+  /** Elements of a vector: 4 in WebAssembly; a target that prints wider ones says so. */
+  readonly width: number;
   /** The locals of the function, in the order of their first use. */
   readonly locals: Map<string, WasmType>;
   /** Functions of the module that are called. */
@@ -33,8 +36,11 @@ export interface Printer {
 }
 
 export const laneName = "=lane";
-/** The number of a lane in the open vector, 0 to 3. */
-export const lane: Dim = anyInteger(laneName, 0, 3);
+/** The number of a lane in the open vector. */
+export const laneAt = ({ width }: Printer): Dim => anyInteger(laneName, 0, width - 1);
+
+/** 0 to `count` − 1. */
+export const numbers = (count: number): number[] => Array.from({ length: count }, (_, i) => i);
 
 export const typeOf = (dtype: Dtype | "index"): WasmType =>
   dtype === "index" ? "i32" : dtype === "f64" ? "f64" : "v128";
@@ -47,6 +53,10 @@ export function bind(p: Printer, type: WasmType, value: Code): Code {
   p.e.line(set(name, value));
   return get(name);
 }
+
+/** `bind` for functions that know no printer. */
+export const binderOf = (p: Printer): Bind =>
+  Object.assign((type: WasmType, value: Code) => bind(p, type, value), { lanes: p.width });
 
 export function freshLocal(p: Printer, wanted: string, type: WasmType): string {
   const name = p.e.fresh(wanted);
@@ -64,7 +74,7 @@ export function newLocal(p: Printer, wanted: string, type: WasmType, value: Code
 /** Whether the lanes differ in `d`, whose names are resolved. */
 export const varies = (p: Printer, d: Dim): boolean => p.lanes && symbolsIn(d).has(laneName);
 
-const lanesOf = [0, 1, 2, 3].map((number) => new Map([[laneName, number]]));
+const lanesOf = numbers(16).map((number) => new Map([[laneName, number]]));
 /** `d` on one lane. */
 export const onLane = (d: Dim, number: number): Dim => substitute(d, lanesOf[number]!);
 

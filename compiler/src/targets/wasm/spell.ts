@@ -28,7 +28,7 @@ import { fromSpelling } from "./math/c-expression.ts";
 import type { Width } from "./math/dialect.ts";
 import { expNonPositive } from "./math/exponential.ts";
 import { type Bind, doubleMath, vectorMath } from "./math/index.ts";
-import { type Comparator, compared, constantCode, signOf } from "./printer.ts";
+import { type Comparator, compared, constantCode, numbers, signOf } from "./printer.ts";
 
 type X = readonly Code[];
 
@@ -225,9 +225,9 @@ function integer(op: string, x: X, dtype: Dtype, bind: Bind): Code | undefined {
     case "bitwiseNot":
       return apply("v128.xor", a!, ones);
     case "shiftLeft":
-      return shifted("shl", a!, b!);
+      return shifted("shl", a!, b!, bind);
     case "shiftRight":
-      return shifted(`shr_${u}`, a!, b!);
+      return shifted(`shr_${u}`, a!, b!, bind);
     case "div":
     case "rem":
       return lanes((i) => quotient(op, [lane(a!, i), lane(b!, i)], u, bind), bind);
@@ -242,7 +242,7 @@ const lane = (v: Code, i: number): Code => laneOp("i32x4.extract_lane", i, v);
 
 /** Four i32 results in lanes; the loop-free way for what SIMD lacks. */
 function lanes(one: (i: number) => Code, bind: Bind): Code {
-  const scalars = [0, 1, 2, 3].map((i) => bind("i32", one(i)));
+  const scalars = numbers(bind.lanes ?? 4).map((i) => bind("i32", one(i)));
   const [first, ...rest] = scalars;
   return rest.reduce(
     (v, s, i) => laneOp("i32x4.replace_lane", i + 1, v, s),
@@ -254,7 +254,7 @@ function lanes(one: (i: number) => Code, bind: Bind): Code {
  * An instruction counts modulo 32; by more than that, as by less than 0, all bits go. SIMD has one
  * count for all lanes; a constant is the common case.
  */
-function shifted(name: "shl" | "shr_s" | "shr_u", a: Code, b: Code): Code {
+function shifted(name: "shl" | "shr_s" | "shr_u", a: Code, b: Code, bind: Bind): Code {
   const same = uniformOf(b, "i32x4");
   const signed = name === "shr_s";
   if (same !== undefined) {
@@ -262,7 +262,7 @@ function shifted(name: "shl" | "shr_s" | "shr_u", a: Code, b: Code): Code {
     return apply(`i32x4.${name}`, a, i32Const(Math.min(same >>> 0, 31)));
   }
   const count = signed ? apply("i32x4.min_u", b, all(31)) : b;
-  const v = [0, 1, 2, 3].reduce(
+  const v = numbers(bind.lanes ?? 4).reduce(
     (w, i) => laneOp("i32x4.replace_lane", i, w, apply(`i32.${name}`, lane(a, i), lane(count, i))),
     a,
   );

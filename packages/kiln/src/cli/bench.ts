@@ -11,7 +11,7 @@ import { useTuning } from "./tuning.ts";
 import { countFrom, dimsFrom, oneFile, parseOptions, targetFrom, threadsFrom } from "./usage.ts";
 
 export const options: readonly Option[] = [
-  { name: "target", value: "auto|js|wasm|webgpu", help: "where it runs (auto)" },
+  { name: "target", value: "auto|js|wasm|native|webgpu", help: "where it runs (auto)" },
   shared.device,
   shared.threads,
   { name: "dims", value: "N=32,T=8", help: "values of symbols; 32 for those not named" },

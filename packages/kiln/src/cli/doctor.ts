@@ -30,7 +30,13 @@ interface Finding {
 
 export async function run(args: readonly string[]): Promise<number> {
   const { values } = parseOptions("doctor", args, tableOf(options));
-  const findings = [machine(), ...(await wasm()), ...(await webgpu()), ...scripts()];
+  const findings = [
+    machine(),
+    ...(await wasm()),
+    ...(await native()),
+    ...(await webgpu()),
+    ...scripts(),
+  ];
   if (values.json) say(`${JSON.stringify({ kiln: version, findings }, null, 2)}\n`);
   else say(`kiln-ml ${version}\n${findings.map(lines).join("")}`);
   return 0;
@@ -71,6 +77,18 @@ async function wasm(): Promise<Finding[]> {
       ...(threads > 1 ? {} : { advice: "--threads N takes more; one core has no use for them" }),
     },
   ];
+}
+
+/** Whether programs can be compiled for this processor, and by which compiler. */
+async function native(): Promise<Finding[]> {
+  try {
+    const { device } = await sessionFor("native");
+    return [{ what: "native", ok: true, text: device.name }];
+  } catch (error) {
+    if (!(error instanceof DeviceError)) throw error;
+    const [text, advice] = error.message.split("\n").map((l) => l.trim());
+    return [{ what: "native", ok: false, text: text!, ...(advice ? { advice } : {}) }];
+  }
 }
 
 /** Those that decide which kernels are compiled. */

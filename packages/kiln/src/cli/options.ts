@@ -17,7 +17,7 @@ export const shared = {
   threads: {
     name: "threads",
     value: "N|auto",
-    help: "threads of wasm (auto: one a core, at most 8)",
+    help: "threads of wasm and native (auto: one a core, at most 8)",
   },
   device: {
     name: "device",

@@ -25,7 +25,7 @@ import {
 export const options: readonly Option[] = [
   {
     name: "target",
-    value: "auto|js|wasm|webgpu",
+    value: "auto|js|wasm|native|webgpu",
     help: "where compiled functions run that name no target (auto)",
   },
   shared.device,

@@ -35,7 +35,7 @@ export interface Placed {
 type Stage = Parameters<NonNullable<CodeOptions["observe"]>>;
 type Extents = readonly (readonly number[])[];
 
-const speed: Readonly<Record<TargetName, number>> = { js: 0, wasm: 1, webgpu: 2 };
+const speed: Readonly<Record<TargetName, number>> = { js: 0, wasm: 1, native: 2, webgpu: 3 };
 /** Less gain than this is within the error of the estimates. */
 const clearGain = 1.5;
 
@@ -73,7 +73,9 @@ export async function compileOptionsOf(
   const options =
     target === "webgpu"
       ? { ...code, target, limits: device.limits, features: [...device.features] }
-      : { ...code, target };
+      : target === "native"
+        ? { ...code, target, features: [...device.features] }
+        : { ...code, target };
   if (!table) return options;
   const { tuningFor } = await import("../tune/table.ts");
   const tuning = tuningFor(table, device);

@@ -29,7 +29,7 @@ Object.defineProperty(Stateful.prototype, "to", {
  * there is none. `torch.nn.Module.to(device)`.
  *
  * @param source A module, an optimizer, or tensors by name.
- * @param target "auto", "js", "wasm" or "webgpu".
+ * @param target "auto", "js", "wasm", "native" or "webgpu".
  * @example
  *   const net = await to(new nn.Linear(2, 1), "js");
  *   net.forward(ones([1, 2])).shape // [1, 1]

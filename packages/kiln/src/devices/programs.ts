@@ -42,7 +42,9 @@ export async function openPrograms(target?: TargetOption): Promise<ProgramDevice
     const { artifact, states } = await compileOnce(program, options);
     return load(artifact, device, { states: upload(device, states) });
   };
-  if (session.target === "webgpu") return { target: session.target, device, compile };
+  // A run or a compile of theirs is over after the call that asks for it.
+  if (session.target === "webgpu" || session.target === "native")
+    return { target: session.target, device, compile };
   const compiler = await import("@kiln-ml/compiler/compile");
   await compiler.loadTarget(session.target);
   const given = await optionsOf(session, "");

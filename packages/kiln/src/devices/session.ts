@@ -31,6 +31,7 @@ export interface Session {
 const devices = {
   js: () => import("@kiln-ml/runtime/cpu"),
   wasm: () => import("@kiln-ml/runtime/wasm"),
+  native: () => import("@kiln-ml/runtime/native"),
 };
 
 /**
@@ -57,7 +58,7 @@ let adapter: Promise<AdapterKind | string> | undefined;
  * The target of what names none, from here on. Throws GraphError for one that does not exist.
  * `torch.set_default_device`.
  *
- * @param target "auto", "js", "wasm" or "webgpu".
+ * @param target "auto", "js", "wasm", "native" or "webgpu".
  * @example
  *   setDefaultTarget("js");
  *   defaultTarget() // "js"
@@ -84,7 +85,7 @@ export function checkTarget(target: TargetOption): void {
  * The session of a target, opened at the first call. Throws DeviceError if the machine has no such
  * device. `torch.device`.
  *
- * @param target "auto", "js", "wasm" or "webgpu".
+ * @param target "auto", "js", "wasm", "native" or "webgpu".
  * @example
  *   const { target } = await sessionFor("js");
  *   target // "js"
@@ -107,6 +108,7 @@ async function openSession(target: TargetName): Promise<Session> {
   checkTargetName(target);
   if (target === "js") return openJs();
   if (target === "wasm") return openWasm();
+  if (target === "native") return openNative();
   if (target === "webgpu") return watch({ target, device: await openWebGpu(webGpuOptions()) });
   throw new GraphError(`compile: target ${target} has no device`);
 }
@@ -125,6 +127,12 @@ async function openWasm(): Promise<Session> {
   const { threads = "auto", threadScript } = settings;
   const device = createWasmDevice({ threads, ...(threadScript ? { threadScript } : {}) });
   return watch({ target: "wasm", device });
+}
+
+async function openNative(): Promise<Session> {
+  const { openNativeDevice } = await devices.native();
+  const { threads = "auto" } = settings;
+  return watch({ target: "native", device: await openNativeDevice({ threads }) });
 }
 
 /** Where things live that no program has been compiled for. */

@@ -183,7 +183,7 @@ function signatureOf({ signature, target }: Artifact, dims: Dims) {
   };
 }
 
-const languages = { js: "js", wasm: "wat", webgpu: "wgsl" } as const;
+const languages = { js: "js", wasm: "wat", native: "c", webgpu: "wgsl" } as const;
 
 const textsOf = ({ kernels, target }: Artifact) =>
   kernels.map(({ name, text }) => ({ name, language: languages[target], text }));

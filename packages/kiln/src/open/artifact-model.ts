@@ -64,6 +64,7 @@ async function open(
 ): Promise<Device> {
   if (target === "js") return (await import("@kiln-ml/runtime/cpu")).createCpuDevice();
   if (target === "webgpu") return openWebGpu({ allowSoftware });
+  if (target === "native") return (await import("@kiln-ml/runtime/native")).openNativeDevice();
   const missing = wasmMissing();
   if (missing)
     throw new DeviceError(

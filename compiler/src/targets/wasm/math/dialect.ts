@@ -77,7 +77,7 @@ export const dialects: Readonly<Record<Width, Dialect>> = {
     call: (name, x, bind) =>
       instruction("f32x4", name, x) ??
       vectorMath(aliases[name] ?? name, x, bind) ??
-      (inMath(name, x) ? perLane(name, ...x) : undefined),
+      (inMath(name, x) ? perLane(name, x, bind) : undefined),
   },
   f64: {
     local: "f64",

@@ -33,15 +33,15 @@ export function inDoubles(
 }
 
 /** The host's function of each lane, for arguments too rare to be worth a vector. */
-export function perLane(name: string, ...x: readonly Code[]): Code {
+export function perLane(name: string, x: readonly Code[], { lanes = 4 }: Bind): Code {
   const value = (lane: number): Code => {
     const wide = x.map((t) => op("f64.promote_f32", laneOp("f32x4.extract_lane", lane, t)));
     return op("f32.demote_f64", call(`Math.${name}`, wide));
   };
-  return [1, 2, 3].reduce(
-    (all, lane) => laneOp("f32x4.replace_lane", lane, all, value(lane)),
-    op("f32x4.splat", value(0)),
-  );
+  let all = op("f32x4.splat", value(0));
+  for (let lane = 1; lane < lanes; lane++)
+    all = laneOp("f32x4.replace_lane", lane, all, value(lane));
+  return all;
 }
 
 /** `rare` if any lane of the mask is set, else `usual`: a jump, so that only the rare case pays. */

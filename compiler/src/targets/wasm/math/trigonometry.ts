@@ -66,7 +66,7 @@ const guarded =
   (name: string, near: (q: Quadrant, bind: Bind) => Code): MathCode =>
   ([x], bind) => {
     const usual = bind("v128", near(quadrant(x!, bind), bind));
-    return whereAny(less(limit, abs(x!)), perLane(name, x!), usual);
+    return whereAny(less(limit, abs(x!)), perLane(name, [x!], bind), usual);
   };
 
 export const trigonometry: Readonly<Record<string, MathCode>> = {

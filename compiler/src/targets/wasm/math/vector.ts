@@ -9,7 +9,11 @@ import type { PlainName } from "../opcodes.ts";
 /**
  * Binds an expression to a fresh local and returns what reads it. A loop may assign to the local.
  */
-export type Bind = (type: "v128" | "i32" | "f64", value: Code) => Code;
+export interface Bind {
+  (type: "v128" | "i32" | "f64", value: Code): Code;
+  /** Elements of a vector; 4 if it does not say. */
+  readonly lanes?: number;
+}
 /** The code of a function: its arguments are cheap to repeat. */
 export type MathCode = (x: readonly Code[], bind: Bind) => Code;
 

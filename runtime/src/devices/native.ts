@@ -1,0 +1,132 @@
+/**
+ * The CPU through a C compiler of this machine: the memory, the queue of runs and the launches are
+ * those of the wasm device; kernels are C that is compiled here, kept by content, and called
+ * through koffi. Node alone.
+ *
+ * What it runs is made on this machine from the program's graph: no artifact's file holds C.
+ */
+import {
+  type Artifact,
+  ArtifactError,
+  checkOptions,
+  DeviceError,
+  type OptionNames,
+} from "@kiln-ml/artifact";
+import { Device, type Program } from "../device.ts";
+import type { Target } from "../host-array.ts";
+import { LinearMemory } from "./linear-memory.ts";
+import { type Compiler, findCompiler } from "./native/compiler.ts";
+import { loadTable, makeLibrary, NativeExecutor, openPool, type Pool } from "./native/executor.ts";
+import { WasmDriver, type WasmOptions } from "./wasm.ts";
+import { WasmProgram } from "./wasm-program.ts";
+import { inNode, nodeModule, threadsWanted } from "./wasm-threads.ts";
+
+export interface NativeOptions extends Pick<WasmOptions, "threads" | "maxBytes" | "poison"> {
+  /** The compiler's command; by default that of `KILN_CC`, or `cc`, `gcc` or `clang`. */
+  readonly compiler?: string;
+}
+
+/** @internal What a native device has of this machine. */
+export interface NativeMachine {
+  readonly compiler: Compiler;
+  readonly pool: Pool;
+}
+
+export class NativeDriver extends WasmDriver {
+  override readonly target: Target = "native";
+  override readonly features: ReadonlySet<string>;
+  readonly #machine: NativeMachine;
+  readonly #executor: NativeExecutor;
+
+  constructor(
+    machine: NativeMachine,
+    { threads = "auto", ...options }: NativeOptions,
+    linear: LinearMemory,
+  ) {
+    super({ ...options, threads: 1, relaxed: false }, () => linear);
+    this.#machine = machine;
+    this.#executor = new NativeExecutor(machine.pool, linear, threadsWanted(threads));
+    this.features = new Set([`lanes-${machine.compiler.lanes}`]);
+  }
+
+  override get name(): string {
+    const { lanes, version } = this.#machine.compiler;
+    const { threads } = this.#executor;
+    return `native (${version}, ${32 * lanes}-bit vectors, ${threads} thread${threads === 1 ? "" : "s"})`;
+  }
+
+  override async load(artifact: Artifact): Promise<Program> {
+    const entries = entriesOf(artifact);
+    const texts = artifact.kernels.map(({ text }) => text);
+    const { compiler, pool } = this.#machine;
+    const path = await makeLibrary(compiler, texts, entries);
+    const failure = this.failure();
+    if (failure !== null) throw new DeviceError(`load: ${failure}`);
+    const table = loadTable(pool, path);
+    return WasmProgram.loadWith(this, this.#executor, artifact, (program) =>
+      this.#executor.put(program, table),
+    );
+  }
+
+  /** A compile takes longer than a call may. */
+  override loadNow(): Program {
+    throw new DeviceError(
+      "load: a native program is compiled, which is never at once\n  await load, or use the target wasm",
+    );
+  }
+
+  override destroy(): void {
+    super.destroy();
+    this.#executor.end();
+  }
+}
+
+function entriesOf({ kernels }: Artifact): string[] {
+  return kernels.flatMap(({ name, text, phases }) => {
+    if (text === "" || !phases || phases.length === 0)
+      throw new ArtifactError(`load: kernel ${name} has no text, a native kernel needs one`);
+    return phases.map(({ entry }) => entry);
+  });
+}
+
+const nativeOptions: OptionNames<NativeOptions> = {
+  threads: 1,
+  maxBytes: 1,
+  poison: 1,
+  compiler: 1,
+};
+
+/**
+ * A device that compiles `native` programs with this machine's C compiler and runs them.
+ *
+ * Throws DeviceError if an option makes no sense here, outside of Node, and where there is no
+ * compiler or koffi is not installed.
+ */
+export async function openNativeDevice(options: NativeOptions = {}): Promise<Device> {
+  const { threads = "auto", compiler: named } = checkOptions(
+    "openNativeDevice",
+    options,
+    nativeOptions,
+  );
+  if (threads !== "auto" && !(Number.isInteger(threads) && threads >= 1 && threads <= 256))
+    throw new DeviceError(
+      `openNativeDevice: threads must be 1 to 256, or "auto", got ${threads}\n  leave it out for one a processor`,
+    );
+  const machine = await machineHere(named);
+  const { maxBytes = 2 ** 32 } = options;
+  return new Device(new NativeDriver(machine, options, new LinearMemory(false, maxBytes)));
+}
+
+/** Why no native device can be opened outside of any machine, or undefined. */
+function notHere(): string | undefined {
+  if (!inNode() || !nodeModule("node:fs")) return "it takes Node 20.16 or newer";
+  if (process.platform === "win32") return "it takes Linux or macOS";
+  return undefined;
+}
+
+async function machineHere(named?: string): Promise<NativeMachine> {
+  const why = notHere();
+  if (why) throw new DeviceError(`native: ${why}\n  use the target wasm`);
+  const compiler = await findCompiler(named);
+  return { compiler, pool: await openPool(compiler) };
+}

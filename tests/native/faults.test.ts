@@ -1,0 +1,135 @@
+/** What goes wrong with compilers, folders and files of the native target, verbatim; and what is kept of a compile. */
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { ArtifactError, DeviceError, decodeArtifact, encodeArtifact } from "@kiln-ml/artifact";
+import { input } from "@kiln-ml/ir";
+import { openNativeDevice } from "@kiln-ml/runtime/native";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
+import { compileProgram } from "../../compiler/src/all.ts";
+import {
+  type Compiler,
+  findCompiler,
+  keptFolder,
+  libraryOf,
+} from "../../runtime/src/devices/native/compiler.ts";
+import { forge } from "../artifact/sample.ts";
+import { nativeOptions, nativeTest } from "../support/native.ts";
+import { rejection, thrown } from "./messages.ts";
+
+const scratch = mkdtempSync(join(tmpdir(), "kiln-native-faults-"));
+const kept = process.env.KILN_CACHE;
+const oldCompiler = process.env.KILN_CC;
+
+const put = (name: string, value: string | undefined): void => {
+  if (value === undefined) delete process.env[name];
+  else process.env[name] = value;
+};
+
+test.after(() => {
+  put("KILN_CACHE", kept);
+  put("KILN_CC", oldCompiler);
+  rmSync(scratch, { recursive: true, force: true });
+});
+
+/** A script that stands where a compiler is looked for. */
+function fake(name: string, script: string): string {
+  const path = join(scratch, name);
+  writeFileSync(path, `#!/bin/sh\n${script}\n`);
+  chmodSync(path, 0o755);
+  return path;
+}
+
+const sources = new Map([["one.c", "double one(void) { return 1; }"]]);
+
+/** A compiler that says of itself what a real one does, and then does something else. */
+const pretended = (command: string): Compiler => ({
+  command,
+  version: "fake 1",
+  lanes: 4,
+  flags: [],
+  identity: command,
+});
+
+test("a machine without a compiler is told how to get one", async () => {
+  const path = join(scratch, "nothing-here");
+  const message = await rejection(openNativeDevice({ compiler: path }), DeviceError);
+  assert.is(
+    message,
+    `native: no C compiler is to be had: ${path}: spawn ${path} ENOENT\n  install gcc or clang, or name one in KILN_CC; the target wasm needs none`,
+  );
+});
+
+test("threads are 1 to 256", async () => {
+  assert.is(
+    await rejection(openNativeDevice({ threads: 0 }), DeviceError),
+    'openNativeDevice: threads must be 1 to 256, or "auto", got 0\n  leave it out for one a processor',
+  );
+});
+
+test("a compiler that fails, or is killed, is quoted, and leaves nothing behind", async () => {
+  put("KILN_CACHE", join(scratch, "cache"));
+  const failing = fake("failing", 'echo "one.c:1:1: error: no such word" >&2; exit 1');
+  assert.is(
+    await rejection(libraryOf(pretended(failing), sources), DeviceError),
+    `native: ${failing} (fake 1) fails: one.c:1:1: error: no such word\n  use the target wasm, or name another compiler in KILN_CC`,
+  );
+  const killed = fake("killed", "kill -9 $$");
+  assert.is(
+    await rejection(libraryOf(pretended(killed), sources), DeviceError),
+    `native: ${killed} (fake 1) fails: it was ended by SIGKILL\n  use the target wasm, or name another compiler in KILN_CC`,
+  );
+  const full = fake("full", 'echo "as: No space left on device" >&2; exit 1');
+  assert.match(await rejection(libraryOf(pretended(full), sources), DeviceError), /No space left/);
+  assert.equal(readdirSync(join(scratch, "cache", "native")), []);
+});
+
+test("a folder into which others may write holds no libraries", () => {
+  const open = join(scratch, "open");
+  mkdirSync(join(open, "native"), { recursive: true });
+  chmodSync(join(open, "native"), 0o777);
+  put("KILN_CACHE", open);
+  assert.is.not(keptFolder(), join(open, "native"));
+  put("KILN_CACHE", "off");
+  assert.match(keptFolder(), /kiln-native-/);
+});
+
+const program = () => {
+  const x = input("x", "f32", [4]);
+  return { inputs: [x], outputs: [{ name: "y", value: x.exp() }], updates: [] };
+};
+
+test("no file holds native kernels, neither written nor read", () => {
+  const { artifact } = compileProgram(program(), { target: "native" });
+  const refused =
+    "artifact: kernels of target native are C, which runs only where it was compiled from the graph: no file holds them\n  compile for wasm, js or webgpu, or compile for native where it runs";
+  assert.is(
+    thrown(() => encodeArtifact(artifact), ArtifactError),
+    refused,
+  );
+  const wasm = compileProgram(program(), { target: "wasm" }).artifact;
+  const native = (manifest: unknown): void => {
+    (manifest as { target: string }).target = "native";
+  };
+  const read = () => decodeArtifact(forge(native, wasm));
+  assert.is(thrown(read, ArtifactError), refused);
+});
+
+nativeTest("a library is made once, and one that is damaged is made anew", async () => {
+  put("KILN_CACHE", join(scratch, "once"));
+  const compiler = await findCompiler();
+  const first = await libraryOf(compiler, sources);
+  assert.is(await libraryOf({ ...compiler, command: "nothing-here" }, sources), first);
+  const other = await libraryOf({ ...compiler, identity: "another processor" }, sources);
+  assert.is.not(other, first);
+});
+
+nativeTest("what needs wider vectors than the device has is refused", async (device) => {
+  const { load } = await import("@kiln-ml/runtime");
+  const { artifact } = compileProgram(program(), { target: "native", features: ["lanes-32"] });
+  assert.match(await rejection(load(artifact, device), DeviceError), /artifact needs lanes-32/);
+  assert.ok(nativeOptions.features.length > 0);
+});
+
+test.run();

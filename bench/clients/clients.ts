@@ -37,6 +37,8 @@ const clients: readonly Client[] = [
   { name: "transformers: BERT", program: "transformers", args: ["bert"], unit: "64 tokens", tolerance: 1e-4 },
   { name: "transformers: GPT-2", program: "transformers", args: ["gpt2"], unit: "token", tolerance: 1e-4 },
   { name: "transformers: ViT", program: "transformers", args: ["vit"], unit: "image", tolerance: 1e-4 },
+  { name: "transformers: CLIP", program: "transformers", args: ["clip"], unit: "2 texts, image", tolerance: 1e-4 },
+  { name: "transformers: Whisper", program: "transformers", args: ["whisper"], unit: "token", tolerance: 1e-4 },
 ];
 
 interface Outcome {

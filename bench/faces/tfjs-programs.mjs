@@ -71,9 +71,9 @@ function mobileNet(tf) {
   return { unit, value: unit };
 }
 
-/** The convolutional network of tfjs's own MNIST example, an epoch of ten batches of 64. */
-function fit(tf) {
-  const [count, batchSize] = [640, 64];
+/** The convolutional network of tfjs's own MNIST example; a card gets more and larger batches. */
+function fit(tf, onCard) {
+  const [count, batchSize] = onCard ? [640, 64] : [160, 32];
   const model = tf.sequential();
   const kernel = (fanIn, seed) => ({ kernelInitializer: weights(tf, fanIn, seed) });
   const { layers } = tf;

@@ -34,7 +34,7 @@ function now() {
 
 async function setUp(name) {
   base = process.memoryUsage().rss;
-  work = programs[name](tf);
+  work = programs[name](tf, onCard);
   const start = now();
   await work.unit();
   const firstMs = now() - start;

@@ -6,7 +6,8 @@
  * The CPU table is `--cpu [--peers] [--only NAME,NAME] [--threads 1,2] [--samples 9] [--target
  * wasm]`, with `--against COMMIT` beside an earlier tree, none of whose rows may be 3 % faster;
  * `--cold [--target wasm]` times whole processes; `--models` times networks from ONNX files against
- * ONNX Runtime. `--llm [--slow] [--target js]` is language models by shape, prefill and decode.
+ * ONNX Runtime. `--onnxruntime [--threads 1,2]` and `--tfjs [--target wasm|webgpu]` are people's
+ * programs unchanged, on Kiln beside onnxruntime-web and beside tfjs's own backends. `--llm [--slow] [--target js]` is language models by shape, prefill and decode.
  * `--xla [--slow] [--only PATTERN]` is the engine of several devices on those at
  * hand, or with `--slow` on 8 made of the processor, with JAX by hand beside it: it needs Python
  * with jax. `--linalg` is decompositions of 512 × 512 beside plain loops of C, which it compiles.
@@ -32,6 +33,8 @@ const { values: options } = parseArgs({
     peers: { type: "boolean" },
     cpu: { type: "boolean" },
     cold: { type: "boolean" },
+    onnxruntime: { type: "boolean" },
+    tfjs: { type: "boolean" },
     models: { type: "boolean" },
     threads: { type: "string" },
     against: { type: "string" },
@@ -81,6 +84,16 @@ const suites: Readonly<Record<string, (selected: Selected) => Row[] | Promise<Ro
   cpu: cpuTableRows,
   models: async (selected) =>
     (await import("./onnx/rows.ts")).modelRows(selected, Number(options.samples ?? 9)),
+  onnxruntime: async (selected) =>
+    (await import("./faces/onnxruntime.ts")).onnxRuntimeRows(selected, {
+      samples: Number(options.samples ?? 9),
+      threads,
+    }),
+  tfjs: async (selected) =>
+    (await import("./faces/tfjs.ts")).tfjsRows(selected, {
+      samples: Number(options.samples ?? 9),
+      target: cpuTarget,
+    }),
   xla: async (selected) =>
     (await import("./xla/rows.ts")).xlaRows(selected, {
       virtual: options.slow ?? false,

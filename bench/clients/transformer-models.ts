@@ -1,78 +1,21 @@
 /**
- * Small models in the file layout of `@huggingface/transformers`, with random weights: BERT, GPT-2 with a cache of keys and values, ViT.
- * Inputs, outputs and configurations have the names that its own exports have.
+ * Small models in the file layout of `@huggingface/transformers`, with random weights: BERT, GPT-2 with a cache of keys and values, ViT,
+ * CLIP and Whisper. Inputs, outputs and configurations have the names that its own exports have.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Graph } from "./graph.ts";
-
-interface Size {
-  readonly hidden: number;
-  readonly heads: number;
-  readonly layers: number;
-}
-
-const norm = (g: Graph, x: string, n: number): string =>
-  g.op("LayerNormalization", [x, g.weight([n], 0.05, 1), g.weight([n], 0.05)], {
-    axis: -1,
-    epsilon: 1e-5,
-  });
-
-const dense = (g: Graph, x: string, from: number, to: number): string =>
-  g.op("Add", [
-    g.op("MatMul", [x, g.weight([from, to], 0.7 / Math.sqrt(from))]),
-    g.weight([to], 0.02),
-  ]);
-
-/** x · Φ(x), as exporters write it for opset 18. */
-function gelu(g: Graph, x: string): string {
-  const erf = g.op("Erf", [g.op("Div", [x, g.float(Math.SQRT2)])]);
-  return g.op("Mul", [g.op("Mul", [x, g.op("Add", [erf, g.float(1)])]), g.float(0.5)]);
-}
-
-const heads = (g: Graph, x: string, { hidden, heads: n }: Size): string =>
-  g.op("Transpose", [g.op("Reshape", [x, g.ints([0, -1, n, hidden / n])])], { perm: [0, 2, 1, 3] });
-
-interface Attended {
-  readonly y: string;
-  readonly key: string;
-  readonly value: string;
-}
-
-/** Attention over x, and what came before it; `bias` is added to the scores. */
-function attention(
-  g: Graph,
-  x: string,
-  size: Size,
-  bias: string | undefined,
-  past?: readonly [string, string],
-): Attended {
-  const { hidden } = size;
-  const [q, k, v] = [0, 1, 2].map(() => heads(g, dense(g, x, hidden, hidden), size)) as [
-    string,
-    string,
-    string,
-  ];
-  const key = past ? g.op("Concat", [past[0], k], { axis: 2 }) : k;
-  const value = past ? g.op("Concat", [past[1], v], { axis: 2 }) : v;
-  const turned = g.op("Transpose", [key], { perm: [0, 1, 3, 2] });
-  const scale = g.float(1 / Math.sqrt(hidden / size.heads));
-  const scores = g.op("Mul", [g.op("MatMul", [q, turned]), scale]);
-  const biased = bias ? g.op("Add", [scores, bias]) : scores;
-  const mixed = g.op("MatMul", [g.op("Softmax", [biased], { axis: -1 }), value]);
-  const rows = g.op("Transpose", [mixed], { perm: [0, 2, 1, 3] });
-  const flat = g.op("Reshape", [rows, g.ints([0, -1, hidden])]);
-  return { y: dense(g, flat, hidden, hidden), key, value };
-}
-
-const mlp = (g: Graph, x: string, n: number): string =>
-  dense(g, gelu(g, dense(g, x, n, 4 * n)), 4 * n, n);
-
-/** 0 where a token is, −10⁴ where none is: [batch, 1, 1, length]. */
-function maskBias(g: Graph, mask: string): string {
-  const wide = g.op("Unsqueeze", [g.op("Cast", [mask], { to: 1 }), g.ints([1, 2])]);
-  return g.op("Mul", [g.op("Sub", [g.float(1), wide]), g.float(-1e4)]);
-}
+import { clip, whisper } from "./several-inputs.ts";
+import {
+  type Attended,
+  attention,
+  causalBias,
+  dense,
+  maskBias,
+  mlp,
+  norm,
+  type Size,
+} from "./transformer-blocks.ts";
 
 function bert(size: Size, vocabulary: number): Uint8Array {
   const g = new Graph();
@@ -94,19 +37,6 @@ function bert(size: Size, vocabulary: number): Uint8Array {
   }
   g.output("last_hidden_state", x, [...shape, hidden]);
   return g.bytes();
-}
-
-/** −10⁴ above the diagonal of the last rows: [1, 1, length, past + length]. */
-function causalBias(g: Graph, ids: string, mask: string): string {
-  const extent = (x: string, axis: number): string =>
-    g.op("Gather", [g.op("Shape", [x]), g.ints([axis], [])], { axis: 0 });
-  const [length, all] = [extent(ids, 1), extent(mask, 1)];
-  const range = (from: string, to: string): string => g.op("Range", [from, to, g.ints([1], [])]);
-  const rows = g.op("Unsqueeze", [range(g.op("Sub", [all, length]), all), g.ints([1])]);
-  const columns = g.op("Unsqueeze", [range(g.ints([0], []), all), g.ints([0])]);
-  const later = g.op("Cast", [g.op("Greater", [columns, rows])], { to: 1 });
-  const bias = g.op("Mul", [later, g.float(-1e4)]);
-  return g.op("Add", [g.op("Unsqueeze", [bias, g.ints([0, 1])]), maskBias(g, mask)]);
 }
 
 function gpt2(size: Size, vocabulary: number): Uint8Array {
@@ -168,7 +98,14 @@ function vit(size: Size, image: number, patch: number, classes: number): Uint8Ar
 const size: Size = { hidden: 256, heads: 4, layers: 4 };
 const vocabulary = 1000;
 
-const models: Readonly<Record<string, { config: object; model: () => Uint8Array }>> = {
+interface Model {
+  readonly config: object;
+  readonly model?: () => Uint8Array;
+  /** Where there are several. */
+  readonly parts?: () => Readonly<Record<string, Uint8Array>>;
+}
+
+const models: Readonly<Record<string, Model>> = {
   bert: {
     config: {
       architectures: ["BertModel"],
@@ -205,14 +142,42 @@ const models: Readonly<Record<string, { config: object; model: () => Uint8Array 
     },
     model: () => vit(size, 96, 16, 100),
   },
+  clip: {
+    config: {
+      architectures: ["CLIPModel"],
+      model_type: "clip",
+      projection_dim: size.hidden,
+      text_config: { model_type: "clip_text_model", vocab_size: vocabulary },
+      vision_config: { model_type: "clip_vision_model", image_size: 96, patch_size: 16 },
+    },
+    model: () => clip(size, vocabulary, 96, 16),
+  },
+  whisper: {
+    config: {
+      architectures: ["WhisperForConditionalGeneration"],
+      model_type: "whisper",
+      is_encoder_decoder: true,
+      d_model: size.hidden,
+      encoder_layers: size.layers,
+      decoder_layers: size.layers,
+      encoder_attention_heads: size.heads,
+      decoder_attention_heads: size.heads,
+      num_mel_bins: 80,
+      vocab_size: vocabulary,
+      decoder_start_token_id: 1,
+    },
+    parts: () => whisper(size, vocabulary, 80),
+  },
 };
 
-/** Writes the models into a folder, each as `NAME/config.json` and `NAME/onnx/model.onnx`. */
+/** Writes the models into a folder, each as `NAME/config.json` and `NAME/onnx/PART.onnx`. */
 export function writeTransformerModels(folder: string): void {
-  for (const [name, { config, model }] of Object.entries(models)) {
+  for (const [name, { config, model, parts }] of Object.entries(models)) {
     mkdirSync(join(folder, name, "onnx"), { recursive: true });
     writeFileSync(join(folder, name, "config.json"), JSON.stringify(config));
     writeFileSync(join(folder, name, "generation_config.json"), '{ "_from_model_config": true }');
-    writeFileSync(join(folder, name, "onnx/model.onnx"), model());
+    const files = parts?.() ?? { model: model!() };
+    for (const [part, bytes] of Object.entries(files))
+      writeFileSync(join(folder, name, "onnx", `${part}.onnx`), bytes);
   }
 }

@@ -1,5 +1,6 @@
 /** Puts the card where libraries for pages look for it, `navigator.gpu`. Changes globals, so only a peer's process loads this. */
-import { create, globals } from "webgpu";
+// No static import, which a bundle would have in front of all, wanted or not.
+const { create, globals } = await import("webgpu");
 
 Object.assign(globalThis, globals, { self: globalThis });
 // Held here: collecting it while a device lives kills the process.

@@ -35,10 +35,10 @@ export type EngineName = OurTarget | "onnxruntime-node" | "onnxruntime-web";
 export const faceNames = ["onnxruntime"] as const;
 export type Face = (typeof faceNames)[number];
 
-/** The engine, with only its own modules loaded. */
-export async function openEngine(name: EngineName, face?: Face): Promise<Engine> {
+/** The engine, with only its own modules loaded, on so many threads. */
+export async function openEngine(name: EngineName, face?: Face, threads = 1): Promise<Engine> {
   if (name === "onnxruntime-node" || name === "onnxruntime-web")
-    return (await import("./runtimes.ts")).runtimeEngine(name);
-  if (face) return (await import("./face.ts")).faceEngine(name);
-  return (await import("./kiln.ts")).kilnEngine(name);
+    return (await import("./runtimes.ts")).runtimeEngine(name, threads);
+  if (face) return (await import("./face.ts")).faceEngine(name, threads);
+  return (await import("./kiln.ts")).kilnEngine(name, threads);
 }

@@ -25,9 +25,9 @@ function fromFace(value: unknown): Value {
   return { type, dims, data: plain as TensorData };
 }
 
-export async function faceEngine(target: OurTarget): Promise<Engine> {
+export async function faceEngine(target: OurTarget, threads: number): Promise<Engine> {
   env.webgpu.forceFallbackAdapter = target === "webgpu";
-  env.wasm.numThreads = 1;
+  env.wasm.numThreads = threads;
   return {
     name: target,
     open: async ({ bytes, beside }) => {

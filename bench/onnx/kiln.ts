@@ -1,5 +1,5 @@
 /**
- * Kiln as an engine. Webgpu accepts a software adapter, wasm has one thread.
+ * Kiln as an engine. Webgpu accepts a software adapter.
  */
 import { setThreads, useDevice } from "../../packages/kiln/src/index.ts";
 import { loadOnnx, type OnnxModel } from "../../packages/kiln/src/onnx.ts";
@@ -9,9 +9,9 @@ import type { Tensors } from "./values.ts";
 
 type Inputs = Parameters<OnnxModel["run"]>[0];
 
-export async function kilnEngine(target: OurTarget): Promise<Engine> {
+export async function kilnEngine(target: OurTarget, threads: number): Promise<Engine> {
   if (target === "webgpu") useDevice(await openWebGpu({ allowSoftware: true }));
-  if (target === "wasm") setThreads(1);
+  if (target === "wasm") setThreads(threads);
   return {
     name: target,
     open: async ({ name, bytes, beside, dims }) => {

@@ -10,8 +10,15 @@ import { NetworkPeer } from "./network-peer.ts";
 import type { Setup } from "./network-protocol.ts";
 import type { TensorValue } from "./values.ts";
 
+/** Who is measured, and how its process is started. */
+export interface Contestant {
+  readonly name: string;
+  readonly start: () => Promise<NetworkPeer>;
+}
+
 export interface Measured {
-  readonly engine: EngineName;
+  /** The name of the contestant. */
+  readonly engine: string;
   readonly error?: string;
   readonly setup?: Setup;
   /** Milliseconds of CPU of a unit. */
@@ -38,6 +45,7 @@ const leastMs = 50;
 const warmMs = 400;
 
 interface Running {
+  readonly engine: string;
   readonly peer: NetworkPeer;
   readonly setup?: Setup;
   readonly times: number[];
@@ -45,10 +53,10 @@ interface Running {
   error?: string;
 }
 
-async function setUp(engine: EngineName, network: string): Promise<Running> {
-  const peer = await NetworkPeer.start(engine);
+async function setUp({ name, start }: Contestant, network: string): Promise<Running> {
+  const peer = await start();
   const answer = await peer.ask({ ask: "setup", network }, setupMs);
-  const base = { peer, times: [], repeats: 1 };
+  const base = { engine: name, peer, times: [], repeats: 1 };
   if ("setup" in answer) return { ...base, setup: answer.setup };
   return { ...base, error: "error" in answer ? answer.error : "no setup" };
 }
@@ -70,11 +78,11 @@ async function warmUp(running: Running): Promise<void> {
 }
 
 async function finish(running: Running): Promise<Measured> {
-  const { peer, setup, times, error } = running;
+  const { engine, peer, setup, times, error } = running;
   const memory = error === undefined ? await peer.ask({ ask: "memory" }, sampleMs) : undefined;
   peer.end();
   return {
-    engine: peer.engine,
+    engine,
     ...(error === undefined ? {} : { error }),
     ...(setup ? { setup } : {}),
     ...(times.length ? { timing: timingOf(times) } : {}),
@@ -82,14 +90,26 @@ async function finish(running: Running): Promise<Measured> {
   };
 }
 
-export async function measureNetwork(
+export const measureNetwork = (
   network: string,
   engines: readonly EngineName[],
+  effort: Effort,
+): Promise<Measured[]> =>
+  measure(
+    network,
+    engines.map((name) => ({ name, start: () => NetworkPeer.start(name) })),
+    effort,
+  );
+
+/** What is called so by each contestant's process, on all of them in turn. */
+export async function measure(
+  network: string,
+  contestants: readonly Contestant[],
   { samples, budgetMs }: Effort,
 ): Promise<Measured[]> {
   const all: Running[] = [];
   // One after the other: setting up takes every core there is.
-  for (const engine of engines) all.push(await setUp(engine, network));
+  for (const contestant of contestants) all.push(await setUp(contestant, network));
   for (const running of all) await warmUp(running);
   const start = performance.now();
   for (let i = 0; i < samples; i++) {

@@ -5,20 +5,27 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { relaxedFlag } from "../cpu/columns.ts";
 import { bundleProcess } from "./bundle.ts";
-import type { EngineName } from "./engine.ts";
+import type { EngineName, Face } from "./engine.ts";
 import type { Answer, Question } from "./network-protocol.ts";
 
+/** How an engine is asked: through an interface of others, on so many threads. */
+export interface Manner {
+  readonly face?: Face;
+  readonly threads?: number;
+}
+
+const startMs = 60_000;
+
 export class NetworkPeer {
-  readonly engine: EngineName;
   readonly #child: ChildProcess;
   #settle: ((answer: Answer) => void) | undefined;
   #ended: string | undefined;
   #errors = "";
 
-  private constructor(engine: EngineName, bundle: string) {
-    this.engine = engine;
-    this.#child = fork(bundle, [engine], {
+  private constructor(bundle: string, args: readonly string[], env: NodeJS.ProcessEnv) {
+    this.#child = fork(bundle, args, {
       execArgv: [...relaxedFlag, "--enable-source-maps"],
+      env: { ...process.env, ...env },
       serialization: "advanced",
       stdio: ["ignore", "ignore", "pipe", "ipc"],
     });
@@ -31,9 +38,19 @@ export class NetworkPeer {
     });
   }
 
-  static async start(engine: EngineName, limitMs = 60_000): Promise<NetworkPeer> {
-    const peer = new NetworkPeer(engine, await bundleProcess("bench/onnx/network-worker.ts"));
-    await peer.#next(limitMs);
+  static async start(engine: EngineName, { face, threads = 1 }: Manner = {}): Promise<NetworkPeer> {
+    const bundle = await bundleProcess("bench/onnx/network-worker.ts");
+    return NetworkPeer.of(bundle, [engine, `${threads}`, ...(face ? [face] : [])]);
+  }
+
+  /** A process of another script that speaks the same protocol. */
+  static async of(
+    script: string,
+    args: readonly string[],
+    env: NodeJS.ProcessEnv = {},
+  ): Promise<NetworkPeer> {
+    const peer = new NetworkPeer(script, args, env);
+    await peer.#next(startMs);
     return peer;
   }
 

@@ -18,8 +18,11 @@ export type Question =
 export interface Setup {
   readonly results: Readonly<Record<string, TensorValue>>;
   readonly note?: string;
-  /** Milliseconds of CPU until the first result is there, compiling included. */
+  /** Milliseconds until the first result is there, compiling included. */
   readonly firstMs: number;
+  /** Of them, until the models were open; and to open all of them once more. */
+  readonly createMs?: number;
+  readonly againMs?: number;
   /** Programs compiled by the first run of each model, and by everything the network is compared by. */
   readonly compiles?: { readonly first: number; readonly all: number };
   /** Kernels of one run of each model; a text says why they are not known. */

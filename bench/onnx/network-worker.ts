@@ -3,14 +3,20 @@
  * Started by `network-peer.ts`.
  */
 import { peakBytes } from "../peak.ts";
-import { type Engine, type EngineName, type Opened, openEngine } from "./engine.ts";
+import { type Engine, type EngineName, type Face, type Opened, openEngine } from "./engine.ts";
 import { openFiles } from "./files.ts";
 import type { Answer, Question, Setup } from "./network-protocol.ts";
 import { networkNamed } from "./networks/index.ts";
-import type { ModelRef, Work } from "./networks/network.ts";
+import type { ModelRef, Network, Work } from "./networks/network.ts";
 import { fileAt, filesOf } from "./sources.ts";
 
-const engine: Engine = await openEngine(process.argv[2] as EngineName);
+const [, , engineName, threadCount = "1", face] = process.argv;
+const threads = Number(threadCount);
+const engine: Engine = await openEngine(
+  engineName as EngineName,
+  face as Face | undefined,
+  threads,
+);
 let work: Work | undefined;
 let baseBytes = process.memoryUsage().rss;
 
@@ -75,12 +81,12 @@ async function setUp(name: string): Promise<Setup> {
   const network = networkNamed(name);
   for (const { from } of Object.values(network.models)) filesOf(from);
   baseBytes = process.memoryUsage().rss;
-  const start = cpuMs();
-  const models: Record<string, Counted> = {};
-  for (const [key, ref] of Object.entries(network.models)) models[key] = await openModel(ref);
+  const start = now();
+  const models = await openModels(network);
+  const createMs = now() - start;
   work = await network.work(models);
   await work.unit();
-  const firstMs = cpuMs() - start;
+  const firstMs = now() - start;
   const opened = Object.values(models);
   const { results, note } = await work.check();
   const first = sum(opened.map((m) => m.atFirst()));
@@ -90,22 +96,43 @@ async function setUp(name: string): Promise<Setup> {
   return {
     results,
     firstMs,
+    createMs,
+    againMs: await again(network),
     ...counts,
     ...(note ? { note } : {}),
     ...(kernels === undefined ? {} : { kernels }),
   };
 }
 
-/** Milliseconds of CPU so far, of all threads: on a machine that others use too, the time of day measures them. */
-function cpuMs(): number {
+async function openModels(network: Network): Promise<Record<string, Counted>> {
+  const models: Record<string, Counted> = {};
+  for (const [key, ref] of Object.entries(network.models)) models[key] = await openModel(ref);
+  return models;
+}
+
+/** What opening the same models takes once the engine has done it before. */
+async function again(network: Network): Promise<number> {
+  const start = now();
+  const models = await openModels(network);
+  const taken = now() - start;
+  for (const model of Object.values(models)) await model.close();
+  return taken;
+}
+
+/**
+ * Milliseconds of CPU so far, of all threads: on a machine that others use too, the time of day measures them. Several threads are
+ * measured by the time of day, for they are there to make it shorter.
+ */
+function now(): number {
+  if (threads > 1) return performance.now();
   const { user, system } = process.cpuUsage();
   return (user + system) / 1000;
 }
 
 async function timed(times: number): Promise<number> {
-  const start = cpuMs();
+  const start = now();
   for (let i = 0; i < times; i++) await work!.unit();
-  return (cpuMs() - start) / times;
+  return (now() - start) / times;
 }
 
 async function runGraph({ archive, path, inputs }: Question & { ask: "graph" }) {

@@ -1,6 +1,6 @@
 /**
  * ONNX Runtime for the benchmarks: installed at first use, pinned, and put behind the same interface as ours. Opens one
- * model at a time on one thread.
+ * model at a time on so many threads.
  */
 import type { ElementType, TensorData } from "../../packages/onnx/src/proto/model.ts";
 import {
@@ -40,34 +40,34 @@ function fromOrt(value: OrtTensor | undefined): Value {
   return { type: type as ElementType, dims, data: data as TensorData };
 }
 
-async function loadRuntime(name: RuntimeName): Promise<OnnxRuntime> {
+async function loadRuntime(name: RuntimeName, threads: number): Promise<OnnxRuntime> {
   const ort = onnxRuntime(name);
   if (!ort) throw new Error(`onnxruntime: ${name} is not installed`);
   if (name === "onnxruntime-web") {
-    ort.env.wasm.numThreads = 1;
+    ort.env.wasm.numThreads = threads;
     ort.env.logLevel = "error";
   }
   return ort;
 }
 
-const optionsOf = (name: RuntimeName): object =>
+const optionsOf = (name: RuntimeName, threads: number): object =>
   name === "onnxruntime-web"
     ? { executionProviders: ["wasm"], graphOptimizationLevel: "all" }
     : {
         graphOptimizationLevel: "all",
-        intraOpNumThreads: 1,
+        intraOpNumThreads: threads,
         interOpNumThreads: 1,
         executionMode: "sequential",
       };
 
-export async function runtimeEngine(name: RuntimeName): Promise<Engine> {
-  const ort = await loadRuntime(name);
+export async function runtimeEngine(name: RuntimeName, threads: number): Promise<Engine> {
+  const ort = await loadRuntime(name, threads);
   return {
     name,
     open: async ({ bytes, beside }): Promise<Opened> => {
       const externalData = [...beside].map(([path, data]) => ({ path, data }));
       const session = await ort.InferenceSession.create(bytes, {
-        ...optionsOf(name),
+        ...optionsOf(name, threads),
         logSeverityLevel: 4,
         ...(externalData.length ? { externalData } : {}),
       });

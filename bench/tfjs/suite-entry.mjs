@@ -23,6 +23,11 @@ let kiln;
 if (backend === "kiln") {
   kiln = await import("@kiln-ml/tfjs");
   kiln.setTarget(process.env.TARGET ?? "wasm");
+  if (process.env.TARGET === "webgpu") {
+    const { openWebGpu } = await import("kiln-ml/runtime");
+    const { useDevice } = await import("kiln-ml");
+    useDevice(await openWebGpu({ allowSoftware: true }));
+  }
 }
 await import("@tensorflow/tfjs-core/dist/register_all_gradients");
 await import("@tensorflow/tfjs-core/dist/public/chained_ops/register_all_chained_ops");

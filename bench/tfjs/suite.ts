@@ -2,12 +2,14 @@
  * `npm run conformance -- --tfjs [--target TARGET] [--only TEXT] [--no-peer] [--json] [--strict]`:
  * the specs of tfjs-core on the backend of `@kiln-ml/tfjs`, beside tfjs's own cpu backend. Says what
  * fails by kind and what ran on the cpu backend; `--strict` fails below 95 % of what that passes.
+ * The target webgpu takes the software adapter that comes with the browser of the tests.
  */
 import { spawn } from "node:child_process";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { build, type Plugin } from "esbuild";
 import { installInto } from "../cpu/install.ts";
+import { adapterEnvironment } from "../onnx/adapter.ts";
 
 const folder = resolve("node_modules/.cache/kiln-bench/tfjs");
 
@@ -86,7 +88,8 @@ async function runSuite(
   backend: string,
   { target, only = "" }: SuiteOptions,
 ): Promise<Outcome> {
-  const env = { ...process.env, BACKEND: backend, TARGET: target, ONLY: only };
+  const adapter = target === "webgpu" ? await adapterEnvironment() : {};
+  const env = { ...process.env, ...adapter, BACKEND: backend, TARGET: target, ONLY: only };
   const child = spawn(process.execPath, [path], { env, stdio: ["ignore", "pipe", "inherit"] });
   const specs: Spec[] = [];
   let fallbacks: Outcome["fallbacks"] | undefined;

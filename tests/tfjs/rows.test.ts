@@ -1,4 +1,5 @@
 /** Every row of the table gives what tfjs's own cpu backend gives: dtypes, shapes and values. */
+import { counts } from "@kiln-ml/tfjs";
 import * as tf from "@tensorflow/tfjs-core";
 import type { TargetName } from "kiln-ml";
 import { test } from "uvu";
@@ -47,7 +48,11 @@ function agree(got: readonly Plain[], wanted: readonly Plain[], where: string): 
 for (const target of ["js", "wasm"] satisfies TargetName[])
   test(`${target}: rows give what the cpu backend gives`, async () => {
     const wanted = await onCpu(resultsOf);
-    const got = await onKiln(target, resultsOf);
+    const { got, fallbacks } = await onKiln(target, () => {
+      const got = resultsOf();
+      return { got, fallbacks: counts().fallbacks };
+    });
+    assert.equal(fallbacks, {}, "what has a row runs by it");
     for (const [i, call] of samples.entries()) agree(got[i]!, wanted[i]!, String(call));
   });
 

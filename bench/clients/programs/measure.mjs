@@ -48,10 +48,15 @@ export function speech(seconds, rate = 16000) {
   return out;
 }
 
-/** Ends the process, for some clients keep it alive. */
-export function report({ values, text, ...times }) {
+/** What is told of a program, with the times of its marks. */
+export function outcome({ values, ...more }) {
   const loadMs = Object.fromEntries(marks.map(({ name, ms }) => [name, ms]));
+  return { ...loadMs, ...more, values: Array.from(values) };
+}
+
+/** Ends the process, for some clients keep it alive. */
+export function report(results) {
   const peakMb = process.resourceUsage().maxRSS / 1024;
-  const line = JSON.stringify({ ...loadMs, ...times, peakMb, text, values: Array.from(values) });
+  const line = JSON.stringify({ ...outcome(results), peakMb });
   process.stdout.write(`\n#result ${line}\n`, () => process.exit(0));
 }

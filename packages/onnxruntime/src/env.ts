@@ -66,7 +66,8 @@ export const env: Env = {
   wasm: {},
   webgl: {} as Env.WebGLFlags,
   webgpu: { profiling: {} } as Env.WebGpuFlags,
-  versions: { common: version, web: version, node: version },
+  // No `web`: programs that find one fetch ONNX Runtime's own WebAssembly, which nothing here reads.
+  versions: { common: version, node: version },
   get logLevel(): LogLevel {
     return logLevel;
   },

@@ -80,9 +80,10 @@ function select({ condition, t, e }: Operands): Tensor {
   return ir.select(ir.broadcastTo(ir.reshape(flags, shape), t!.shape), t!, e!);
 }
 
+/** NaN stays NaN, also where a driver takes comparisons with it for what it likes. */
 function clip({ x }: Operands, { clipValueMin, clipValueMax }: ClipByValueAttrs): Tensor {
-  const clipped = ir.select(ir.greater(x!, clipValueMax), ir.fullLike(x!, clipValueMax), x!);
-  return ir.select(ir.less(clipped, clipValueMin), ir.fullLike(x!, clipValueMin), clipped);
+  const low = ir.minimum(x!, ir.fullLike(x!, clipValueMax));
+  return ir.maximum(low, ir.fullLike(x!, clipValueMin));
 }
 
 // biome-ignore format: one kernel a row

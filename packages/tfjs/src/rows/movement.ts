@@ -176,10 +176,12 @@ function batchToSpace({ x }: Operands, { blockShape, crops }: BatchToSpaceNDAttr
   const begin = backend_util.getSliceBeginCoords(crops, blockShape.length);
   const size = backend_util.getSliceSize(joined, crops, blockShape.length);
   const y = ir.reshape(ir.transpose(ir.reshape(x!, reshaped), perm), joined);
+  // The list of places ends with one axis behind the blocks; those after it are whole.
+  const start = joined.map((_, i) => begin[i] ?? 0);
   return ir.slice(
     y,
-    begin,
-    begin.map((b, i) => b + size[i]!),
+    start,
+    start.map((b, i) => b + (size[i] ?? joined[i]!)),
   );
 }
 

@@ -4,6 +4,7 @@
  */
 import { type Dim, maxOfDim, sizeOf, type Tensor } from "@kiln-ml/ir";
 import type { Machine } from "../machine/machine.ts";
+import { extentGuess as usual } from "../machine/sizes.ts";
 import type { Program, Storage } from "../program.ts";
 import type { Attention, Attentions } from "./attention.ts";
 import type { Group, Loop } from "./group.ts";
@@ -131,7 +132,7 @@ export const extentGuess = (loops: readonly Pick<Loop, "extent">[]): number =>
 
 const guess = (d: Dim): number => {
   const max = maxOfDim(d);
-  return Number.isFinite(max) ? max : 256;
+  return Number.isFinite(max) ? max : usual;
 };
 
 export const withinRow = (state: Fusion, group: Group): boolean =>

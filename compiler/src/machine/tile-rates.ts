@@ -30,6 +30,9 @@ export const tileRates = [
   [{ bm: 16, bn: 16, tm: 4, tn: 4, bk: 16 }, 0.15],
 ] as const;
 
+/** A tiling that every device takes, to try what operands are like (2026-11). */
+export const trialTile = { bm: 64, bn: 64, tm: 4, tn: 8, bk: 16 };
+
 /**
  * Matrices of a subgroup, down and across; subgroups of a workgroup, likewise; steps of k in units;
  * and the share of its f16 rate that a large product reached so (NVIDIA H200; 2026-11).

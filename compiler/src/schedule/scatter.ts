@@ -24,6 +24,7 @@ import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { indexName } from "../kernel/names.ts";
 import { type LoweringContext, membersOf, openBlock, storeMember } from "../lower/context.ts";
 import { nest, totalOf } from "../lower/loops.ts";
+import { compensated as limits } from "../machine/sizes.ts";
 import { compensate, compensated } from "./compensate.ts";
 
 /** The three runs of a scatter, and the loops over coordinates that are not indexed ("rest"). */
@@ -36,12 +37,6 @@ export interface ScatterParts {
   readonly indexed: readonly Loop[];
   readonly positions: readonly Loop[];
 }
-
-/**
- * Updates from which on a sum that takes in most of them is compensated, where the schedule does
- * so.
- */
-const manyUpdates = 1024;
 
 /** `exact`: sums of many updates keep what is left over of them, element for element. */
 export function scatterParts(context: LoweringContext, exact = false): ScatterParts {
@@ -92,7 +87,7 @@ export function scatterParts(context: LoweringContext, exact = false): ScatterPa
   const update = combine.at(updates, [...at, ...rest.map((l) => l.at)]);
   const before = load(to, node.dtype, target);
   let then: Stmt[] = [{ kind: "store", to, index: target, value: combined(node, before, update) }];
-  const long = node.attrs.mode === "add" && maxOfDim(totalOf(positions)) > manyUpdates;
+  const long = node.attrs.mode === "add" && maxOfDim(totalOf(positions)) > limits.updates;
   if (exact && long && compensated(node.dtype)) {
     const left = context.buffers.scratch("sumsLeft", "f32", sizeOf(node.shape));
     const clear = offsetOf(

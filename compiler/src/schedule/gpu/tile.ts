@@ -17,6 +17,7 @@ import type { LoweringContext } from "../../lower/context.ts";
 import { decode, nest, totalOf } from "../../lower/loops.ts";
 import type { Scheduled } from "../../lower/lower.ts";
 import { fromIndex, sumDtype } from "../../lower/value.ts";
+import { tileLoops } from "../../machine/products.ts";
 import { vectorisedParams } from "../vector.ts";
 import { type Region, type Regions, tilesOf } from "./edge-tiles.ts";
 import { kOrderOf } from "./k-order.ts";
@@ -259,6 +260,6 @@ function multiply(
       ...addReductions(columns, range(columns.own / 4), (j) => ref(`b${k}_${j}`, dtype)),
     ];
   });
-  const repeated = rows.own * columns.own > 16 || kk.extent === 1;
+  const repeated = rows.own * columns.own > tileLoops.written || kk.extent === 1;
   return nest([kk], repeated ? "unrolled" : "serial", body);
 }

@@ -10,20 +10,16 @@
  * rounds alone, 10 % (docs/decisions/gpu-contraction.md).
  */
 import { type Dim, maxOfDim } from "@kiln-ml/ir";
-import { tileRates } from "../../machine/tile-rates.ts";
+import { edges, tileModel as model, pressure } from "../../machine/products.ts";
+import { tileRates, trialTile } from "../../machine/tile-rates.ts";
 import { card } from "../../machine/webgpu.ts";
 import { type Region, type Regions, regionsOf, tilesOf } from "./edge-tiles.ts";
 import { invocationsOf, memoryOf, type Tiling } from "./tile-size.ts";
 import type { WorkgroupLimits } from "./workgroup-limits.ts";
 
-/** Invocations that give each of the four schedulers of a multiprocessor one subgroup. */
-const parted = 128;
-/** What a symbolic extent is taken to be. */
-const usual = 1024;
-
 const sizeOf = (d: Dim): number => {
   const most = maxOfDim(d);
-  return typeof d === "number" ? d : Math.min(most, usual);
+  return typeof d === "number" ? d : Math.min(most, model.usual);
 };
 
 export interface Capacity extends WorkgroupLimits {
@@ -33,13 +29,13 @@ export interface Capacity extends WorkgroupLimits {
   readonly mixed: boolean;
 }
 
-/** Devices with less workgroup memory than this have smaller register files as well. */
-const large = 49152;
+/** Whether a thread tile has so many results that occupancy suffers. */
+const isLarge = (t: Tiling): boolean => t.tm * t.tn > model.many;
 
 const fits = (t: Tiling, { invocations, memory, element }: Capacity): boolean =>
   invocationsOf(t) <= invocations &&
   memoryOf(t, element) <= memory &&
-  (t.tm * t.tn <= 64 || memory >= large);
+  (!isLarge(t) || memory >= model.large);
 
 /** Operands that are brought one element at a time. */
 export interface ScalarLoads {
@@ -54,35 +50,34 @@ export interface ScalarLoads {
 }
 
 /** A tiling that every device takes, to try what operands are like. */
-export const trial: Tiling = { bm: 64, bn: 64, tm: 4, tn: 8, bk: 16 };
+export const trial: Tiling = trialTile;
 
 /**
  * Fraction of the rate left after register pressure. Scalar loads are staged in registers; past
- * about 170 live values the kernel spills, at 155 if loads are guarded, ten earlier if the kernel
- * has tiles of several shapes. Large thread tiles also leave few registers for address arithmetic.
+ * so many live values the kernel spills, earlier if loads are guarded or if it has tiles of several
+ * shapes. Large thread tiles also leave few registers for address arithmetic.
  */
 function registerPressureRate(t: Tiling, singles: ScalarLoads, mixed: boolean): number {
   const lines = (singles.rows ? t.bm : 0) + (singles.columns ? t.bn : 0);
   const held = (lines * t.bk) / invocationsOf(t);
   const results = t.tm * t.tn;
-  // 0.84 to 0.95 of the rate of 64 results, where f32 has more than that.
-  if (singles.widened && held === 0) return results > 64 ? 0.9 : 1;
-  if (held + results > (singles.guarded ? 155 : 170) - (mixed ? 10 : 0)) return 0.4;
+  if (singles.widened && held === 0) return results > model.many ? pressure.widened : 1;
+  const live = (singles.guarded ? pressure.guarded : pressure.live) - (mixed ? pressure.mixed : 0);
+  if (held + results > live) return pressure.spilled;
   if (held === 0) return 1;
-  if (singles.window && results > 32) return held > 24 ? 0.75 : 0.89;
-  return held > 24 && results <= 64 ? 0.85 : 0.9;
+  const many = held > pressure.many;
+  if (singles.window && results > model.middle)
+    return many ? pressure.windowOfMany : pressure.window;
+  return many && results <= model.many ? pressure.rateOfMany : pressure.rate;
 }
 
 /**
  * Invocations resident on a multiprocessor, by the registers that a thread tile takes: occupancy.
  */
-const resident = (t: Tiling): number => (t.tm * t.tn > 64 ? 256 : t.tm * t.tn > 32 ? 512 : 1024);
-
-/**
- * Prologue and epilogue of a workgroup in steps of K, if it is alone on its multiprocessor and its
- * epilogue reads and stores nothing.
- */
-const overhead = 64;
+function resident(t: Tiling): number {
+  const { many, middle, small } = model.resident;
+  return isLarge(t) ? many : t.tm * t.tn > model.middle ? middle : small;
+}
 
 /** What a product computes. */
 export interface Extents {
@@ -102,13 +97,15 @@ export interface Extents {
  * another.
  */
 function waveCost(t: Tiling, rate: number, count: number, extents: Extents): number {
-  const many = t.tm * t.tn > 64;
+  const many = isLarge(t);
   const full = resident(t);
   const here = Math.min(full, count * invocationsOf(t));
-  const idle = t.tm * t.tn > 32 ? Math.min(1, here / parted) : 1;
-  const waits = many ? (here / full) ** 0.85 : (here / full) ** 0.22 * idle;
+  const idle = t.tm * t.tn > model.middle ? Math.min(1, here / model.parted) : 1;
+  const waits = many
+    ? (here / full) ** model.latency.many
+    : (here / full) ** model.latency.others * idle;
   const length = sizeOf(extents.length);
-  const more = (overhead * (1 + extents.epilogueTraffic) * (many ? 2 : 1)) / count;
+  const more = (model.overhead * (1 + extents.epilogueTraffic) * (many ? 2 : 1)) / count;
   return (count * t.bm * t.bn * (length + more)) / (rate * waits * Math.max(1, length));
 }
 
@@ -126,17 +123,15 @@ function costOf(t: Tiling, rate: number, tiles: number, extents: Extents): numbe
 }
 
 /**
- * Cost of edge tiles, whose invocations read much for few results: 0.3 of the rate at 128
- * invocations. Fewer hide no latency, and more find no room beside whole tiles of as many.
+ * Cost of edge tiles, whose invocations read much for few results. Fewer than as many invocations as
+ * whole tiles have hide no latency, and more find no room beside them.
  */
 function edgeCost(band: Region): number {
   const { tiling } = band;
   const area = tiling.bm * tiling.bn;
-  return ((tilesOf(band) / card.units) * area) / (invocationsOf(tiling) === 128 ? 0.3 : 0.06);
+  const rate = invocationsOf(tiling) === edges.invocations ? edges.rate : edges.otherRate;
+  return ((tilesOf(band) / card.units) * area) / rate;
 }
-
-/** Less gain than this is not worth the longer kernel. */
-const worthEdges = 1.05;
 
 /**
  * A tiling, and the parts of the results where what is left beyond whole tiles is tiled otherwise.
@@ -174,7 +169,7 @@ export function cutsOf(extents: Extents, capacity: Capacity, singles: ScalarLoad
     const [most, ...bands] = mixed.regions;
     const main = costOf(tiling, rateOf(true), tilesOf(most!) * times, extents);
     const rest = bands.reduce((sum, b) => sum + edgeCost(b) * times, 0);
-    costs.push({ cut: { tiling, mixed }, cost: worthEdges * (main + rest) });
+    costs.push({ cut: { tiling, mixed }, cost: model.worthEdges * (main + rest) });
   }
   costs.sort((a, b) => a.cost - b.cost);
   const least = costs[0]!.cost;

@@ -4,3 +4,6 @@
  */
 export * from "./program.ts";
 export { checkTargetName, targetNames } from "./targets/index.ts";
+export { engine } from "./machine/js.ts";
+export { secondsOf } from "./machine/machine.ts";
+export { thread } from "./machine/wasm.ts";

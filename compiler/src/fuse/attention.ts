@@ -5,7 +5,7 @@
  * groups.
  */
 import { opRecord, type Shape, sameShape, type Tensor, topologicalOrder } from "@kiln-ml/ir";
-import { searches } from "../machine/sizes.ts";
+import { searches } from "../sizes.ts";
 import { gradientOf } from "./attention-gradient.ts";
 import { type Causal, causalOf, numberOf } from "./causal.ts";
 import { isScoreProduct, readWeightedSum, type WeightedSum } from "./weighted-sum.ts";

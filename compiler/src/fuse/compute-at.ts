@@ -4,7 +4,7 @@
  */
 import { type Dim, loopVar, sameDim, sizeOf, symbolOf, type Tensor } from "@kiln-ml/ir";
 import { isLeaf, reach, sameCoords, walkAccesses } from "../access.ts";
-import { searches } from "../machine/sizes.ts";
+import { searches } from "../sizes.ts";
 import {
   addDependency,
   type ComputeAt,

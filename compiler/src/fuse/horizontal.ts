@@ -13,7 +13,7 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import { aliasRoot, isLeaf, reach, walkAccesses } from "../access.ts";
-import { kernels } from "../machine/sizes.ts";
+import { kernels } from "../sizes.ts";
 import {
   type ContractionOperand,
   dependsOn,

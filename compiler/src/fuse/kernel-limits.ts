@@ -6,7 +6,7 @@
  */
 import { isMovement, opRecord, type Tensor } from "@kiln-ml/ir";
 import { isLeaf } from "../access.ts";
-import { kernels } from "../machine/sizes.ts";
+import { kernels } from "../sizes.ts";
 import type { Group } from "./group.ts";
 import { terminals } from "./reads.ts";
 import type { Fusion } from "./state.ts";

@@ -24,7 +24,7 @@ import { isBelow } from "../kernel/conditions.ts";
 import { call, constant, load, ref } from "../kernel/expr.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { indexName } from "../kernel/names.ts";
-import { texts } from "../machine/sizes.ts";
+import { texts } from "../sizes.ts";
 import { isNonPositive } from "./bounds.ts";
 import { threefry } from "./threefry.ts";
 

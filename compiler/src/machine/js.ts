@@ -3,6 +3,14 @@
  * `schedule/serial` asks. Kernels run on one thread.
  */
 
+import type { Machine } from "./machine.ts";
+
+/**
+ * A thread. Launch: a call of a compiled function with typed arrays. Rates: a matmul of 1024 with a
+ * register tile, and a triad beyond the caches (2026-11).
+ */
+export const engine: Machine = { name: "js", launch: 0.3e-6, flops: 3.5e9, bytes: 4e9 };
+
 /** Maps (2026-11). */
 export const maps = {
   /** Elements from which on a map is large. */

@@ -30,10 +30,10 @@ import {
   sizeOf,
   type Tensor,
 } from "@kiln-ml/ir";
-import { searches } from "../machine/sizes.ts";
 import type { Pass } from "../pass.ts";
 import { rewriteProgram } from "../program.ts";
 import { uniform, uniformValue } from "../rules/uniform.ts";
+import { searches } from "../sizes.ts";
 import { type Elements, elementsOf } from "./known.ts";
 
 export const fold: Pass = {

@@ -35,10 +35,10 @@ import {
   sidesOf,
   type WeightedSum,
 } from "../fuse/weighted-sum.ts";
-import { searches } from "../machine/sizes.ts";
 import type { Pass } from "../pass.ts";
 import { mapRoots, nodesOf, type Program } from "../program.ts";
 import { build } from "../rules/match.ts";
+import { searches } from "../sizes.ts";
 
 export const reuseProduct: Pass = { name: "reuse-product", reassociates: true, run };
 

@@ -30,9 +30,9 @@ import {
 } from "@kiln-ml/ir";
 import { aliasRoot } from "../access.ts";
 import { partsOf } from "../fuse/storage.ts";
-import { kernels } from "../machine/sizes.ts";
 import type { Pass } from "../pass.ts";
 import { mapRoots, nodesOf, type Program, rootsOf } from "../program.ts";
+import { kernels } from "../sizes.ts";
 
 /**
  * Tensors that every device lets a kernel bind. More than those are not worth the search for the

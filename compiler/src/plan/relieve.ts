@@ -9,7 +9,7 @@ import type { Group } from "../fuse/group.ts";
 import { terminals } from "../fuse/reads.ts";
 import { type Fusion, isSingle, type Relief } from "../fuse/state.ts";
 import type { Lowered } from "../lower/lower.ts";
-import { kernels } from "../machine/sizes.ts";
+import { kernels } from "../sizes.ts";
 import type { Ordered } from "./order.ts";
 
 /** What has been taken out so far. */

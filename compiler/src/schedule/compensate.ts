@@ -8,7 +8,7 @@ import { type Dim, type Dtype, isFloat, maxOfDim, subDim } from "@kiln-ml/ir";
 import { either } from "../kernel/conditions.ts";
 import { call, constant, load, ref } from "../kernel/expr.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
-import { compensated as limits } from "../machine/sizes.ts";
+import { compensated as limits } from "../sizes.ts";
 
 /**
  * The dtype in which a sum is compensated; undefined where it need not be. Halves are f32 in

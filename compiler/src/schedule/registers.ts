@@ -20,7 +20,7 @@ import { indexName, plainName } from "../kernel/names.ts";
 import { bindingOf, bodyOf, changedNames } from "../kernel/parts.ts";
 import { strideOf } from "../kernel/stride.ts";
 import { eachStmt, walkStmts } from "../kernel/walk.ts";
-import { texts } from "../machine/sizes.ts";
+import { texts } from "../sizes.ts";
 import { changes } from "./accumulator-moves.ts";
 import { loopLike, refuse, variableOf } from "./loop-moves.ts";
 

@@ -24,7 +24,7 @@ import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { indexName } from "../kernel/names.ts";
 import { type LoweringContext, membersOf, openBlock, storeMember } from "../lower/context.ts";
 import { nest, totalOf } from "../lower/loops.ts";
-import { compensated as limits } from "../machine/sizes.ts";
+import { compensated as limits } from "../sizes.ts";
 import { compensate, compensated } from "./compensate.ts";
 
 /** The three runs of a scatter, and the loops over coordinates that are not indexed ("rest"). */

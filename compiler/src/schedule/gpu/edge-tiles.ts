@@ -11,7 +11,7 @@
  */
 import type { Dim } from "@kiln-ml/ir";
 import { edges } from "../../machine/products.ts";
-import { invocationsOf, type Tiling } from "./tile-size.ts";
+import { invocationsOf, type Tiling } from "../../machine/tile.ts";
 import type { WorkgroupLimits } from "./workgroup-limits.ts";
 
 /** Lines from one up to another. */

@@ -18,6 +18,7 @@ import { decode, nest, totalOf } from "../../lower/loops.ts";
 import type { Scheduled } from "../../lower/lower.ts";
 import { fromIndex, sumDtype } from "../../lower/value.ts";
 import { tileLoops } from "../../machine/products.ts";
+import { invocationsOf, memoryOf, type Tiling } from "../../machine/tile.ts";
 import { vectorisedParams } from "../vector.ts";
 import { type Region, type Regions, tilesOf } from "./edge-tiles.ts";
 import { kOrderOf } from "./k-order.ts";
@@ -32,7 +33,6 @@ import {
   stepped,
   type Tile,
 } from "./tile-load.ts";
-import { invocationsOf, memoryOf, type Tiling } from "./tile-size.ts";
 import { addReductions, blockOf } from "./tile-store.ts";
 import type { Cut } from "./tiling.ts";
 import { tileBytes, workgroupLimitsOf } from "./workgroup-limits.ts";

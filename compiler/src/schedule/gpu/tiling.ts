@@ -3,18 +3,17 @@
  * invocation, BK terms of K staged at a time. A model of what each choice costs decides; nothing
  * is measured here.
  *
- * The model: time = waves · work of a wave / rate. The rate of a tile was measured on a large
- * product; it falls with register pressure (single loads), with occupancy (fewer invocations than
- * fit), and by a prologue and epilogue that count as steps of K. Over 34 products whose every tile
- * had been timed its choice took 4 % longer than the best on average; the rate and the number of
- * rounds alone, 10 % (docs/decisions/gpu-contraction.md).
+ * The model is that of `machine/seconds.ts`, with register pressure and edge tiles. Over 42 products
+ * whose every tile had been timed its choice took 2 % longer than the best on average; the rate and
+ * the number of rounds alone, 10 % (docs/decisions/gpu-contraction.md; tests/gpu/timed-products.test.ts).
  */
 import { type Dim, maxOfDim } from "@kiln-ml/ir";
 import { edges, tileModel as model, pressure } from "../../machine/products.ts";
+import { isLarge, tilesCost } from "../../machine/seconds.ts";
+import { invocationsOf, memoryOf, type Tiling } from "../../machine/tile.ts";
 import { tileRates, trialTile } from "../../machine/tile-rates.ts";
 import { card } from "../../machine/webgpu.ts";
 import { type Region, type Regions, regionsOf, tilesOf } from "./edge-tiles.ts";
-import { invocationsOf, memoryOf, type Tiling } from "./tile-size.ts";
 import type { WorkgroupLimits } from "./workgroup-limits.ts";
 
 const sizeOf = (d: Dim): number => {
@@ -28,9 +27,6 @@ export interface Capacity extends WorkgroupLimits {
   /** Whether a kernel may have tiles of several sizes. */
   readonly mixed: boolean;
 }
-
-/** Whether a thread tile has so many results that occupancy suffers. */
-const isLarge = (t: Tiling): boolean => t.tm * t.tn > model.many;
 
 const fits = (t: Tiling, { invocations, memory, element }: Capacity): boolean =>
   invocationsOf(t) <= invocations &&
@@ -71,14 +67,6 @@ function registerPressureRate(t: Tiling, singles: ScalarLoads, mixed: boolean): 
   return many && results <= model.many ? pressure.rateOfMany : pressure.rate;
 }
 
-/**
- * Invocations resident on a multiprocessor, by the registers that a thread tile takes: occupancy.
- */
-function resident(t: Tiling): number {
-  const { many, middle, small } = model.resident;
-  return isLarge(t) ? many : t.tm * t.tn > model.middle ? middle : small;
-}
-
 /** What a product computes. */
 export interface Extents {
   readonly rows: Dim;
@@ -88,38 +76,6 @@ export interface Extents {
   readonly length: Dim;
   /** What is read and stored for each result at the end. */
   readonly epilogueTraffic: number;
-}
-
-/**
- * The time that `count` workgroups take which are resident on one multiprocessor, in results at
- * the full rate. Low occupancy exposes memory latency, more so with large thread tiles; with few
- * resident workgroups, the prologue and epilogue of one overlap less with the main loop of
- * another.
- */
-function waveCost(t: Tiling, rate: number, count: number, extents: Extents): number {
-  const many = isLarge(t);
-  const full = resident(t);
-  const here = Math.min(full, count * invocationsOf(t));
-  const idle = t.tm * t.tn > model.middle ? Math.min(1, here / model.parted) : 1;
-  const waits = many
-    ? (here / full) ** model.latency.many
-    : (here / full) ** model.latency.others * idle;
-  const length = sizeOf(extents.length);
-  const more = (model.overhead * (1 + extents.epilogueTraffic) * (many ? 2 : 1)) / count;
-  return (count * t.bm * t.bn * (length + more)) / (rate * waits * Math.max(1, length));
-}
-
-/**
- * A multiprocessor takes as many workgroups as it has room for, wave after wave; the launch ends
- * with those that have one more than the others.
- */
-function costOf(t: Tiling, rate: number, tiles: number, extents: Extents): number {
-  const room = Math.max(1, Math.floor(resident(t) / invocationsOf(t)));
-  const each = tiles / card.units;
-  const waves = Math.floor(each / room);
-  const rest = Math.ceil(each - waves * room);
-  const last = rest > 0 ? waveCost(t, rate, rest, extents) : 0;
-  return last + (waves > 0 ? waves * waveCost(t, rate, room, extents) : 0);
 }
 
 /**
@@ -155,19 +111,20 @@ export function cutsOf(extents: Extents, capacity: Capacity, singles: ScalarLoad
     number,
     number,
   ];
+  const sums = { length: sizeOf(extents.length), epilogueTraffic: extents.epilogueTraffic };
   const costs: { cut: Cut; cost: number }[] = [];
   for (const [tiling, large] of tileRates) {
     if (!fits(tiling, capacity)) continue;
     const rateOf = (mixed: boolean): number => large * registerPressureRate(tiling, singles, mixed);
     const range = (limit: number) => ({ from: 0, limit });
     const whole = { tiling, rows: range(rows), columns: range(columns) };
-    const cost = costOf(tiling, rateOf(false), tilesOf(whole) * times, extents);
+    const cost = tilesCost(tiling, rateOf(false), tilesOf(whole) * times, sums, card);
     costs.push({ cut: { tiling, mixed: undefined }, cost });
     const both = [extents.rows, extents.columns] as const;
     const mixed = capacity.mixed ? regionsOf(tiling, both, capacity) : undefined;
     if (!mixed) continue;
     const [most, ...bands] = mixed.regions;
-    const main = costOf(tiling, rateOf(true), tilesOf(most!) * times, extents);
+    const main = tilesCost(tiling, rateOf(true), tilesOf(most!) * times, sums, card);
     const rest = bands.reduce((sum, b) => sum + edgeCost(b) * times, 0);
     costs.push({ cut: { tiling, mixed }, cost: model.worthEdges * (main + rest) });
   }

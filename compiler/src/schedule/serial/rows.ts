@@ -17,7 +17,7 @@ import { naiveRows } from "../../lower/naive.ts";
 import { phasesOf, rootReduces } from "../../lower/rows.ts";
 import { doubled } from "../../lower/value.ts";
 import { columns, maps } from "../../machine/js.ts";
-import { texts } from "../../machine/sizes.ts";
+import { texts } from "../../sizes.ts";
 import { inColumns, keptIn, readsByColumn } from "../columns.ts";
 import { type Extent, loopsOf } from "../loop-moves.ts";
 import { apply, type Moved, naive, type Step } from "../recipe.ts";

@@ -11,7 +11,7 @@ import type { LoweringContext } from "../../lower/context.ts";
 import { naiveScan } from "../../lower/naive.ts";
 import { doubled } from "../../lower/value.ts";
 import { columns as prefers } from "../../machine/js.ts";
-import { texts } from "../../machine/sizes.ts";
+import { texts } from "../../sizes.ts";
 import { inColumns, keptIn, scansByColumn } from "../columns.ts";
 import { loopsOf } from "../loop-moves.ts";
 import { apply, type Moved, naive } from "../recipe.ts";

@@ -26,7 +26,7 @@ import type { LoopKind, Stmt } from "../../kernel/kernel.ts";
 import type { Rename } from "../../kernel/map.ts";
 import { type LoweringContext, openBlock } from "../../lower/context.ts";
 import { nest } from "../../lower/loops.ts";
-import { texts } from "../../machine/sizes.ts";
+import { texts } from "../../sizes.ts";
 import { isAffine, stepsBy } from "./affine.ts";
 import type { Lines, Run } from "./lines.ts";
 

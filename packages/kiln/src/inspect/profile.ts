@@ -2,6 +2,7 @@
 import type { Artifact } from "@kiln-ml/artifact";
 import type { InspectedKernel, Profile, ProfileRow } from "@kiln-ml/inspector";
 import type { KernelTiming } from "@kiln-ml/runtime/loader";
+import { secondsOf } from "@kiln-ml/compiler/program";
 import { adapterKind } from "../devices/placement.ts";
 import { type Session, threadsHere } from "../devices/session.ts";
 import { costs } from "../devices/target-costs.ts";
@@ -75,7 +76,7 @@ function rowOf(
   limits: Limits,
 ): ProfileRow {
   const [memory, arithmetic] = [bytes / limits.bytes, flops / limits.flops];
-  const least = Math.max(memory, arithmetic);
+  const least = secondsOf({ bytes, flops }, limits);
   return {
     kernel,
     ms,

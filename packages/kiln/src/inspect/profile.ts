@@ -1,8 +1,8 @@
 /** Times of kernels beside what the machine could do at most. */
 import type { Artifact } from "@kiln-ml/artifact";
+import { secondsOf } from "@kiln-ml/compiler/program";
 import type { InspectedKernel, Profile, ProfileRow } from "@kiln-ml/inspector";
 import type { KernelTiming } from "@kiln-ml/runtime/loader";
-import { secondsOf } from "@kiln-ml/compiler/program";
 import { adapterKind } from "../devices/placement.ts";
 import { type Session, threadsHere } from "../devices/session.ts";
 import { costs } from "../devices/target-costs.ts";

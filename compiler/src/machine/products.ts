@@ -35,7 +35,7 @@ export const tileModel = {
  * one, fitted with the same products (2026-11).
  */
 export const pressure = {
-  /** Live values past which a kernel spills: fewer if loads are guarded, or tiles of several shapes. */
+  /** Live values past which a kernel spills: fewer if loads are guarded or tiles differ in shape. */
   live: 170,
   guarded: 155,
   mixed: 10,
@@ -89,7 +89,7 @@ export const matrixModel = {
 export const skinny = {
   /** Sums as short as a small window's: an invocation has all of one, and nothing is joined. */
   shortLength: 49,
-  /** Below this a workgroup for one line, and lines of less than a workgroup, are worse than tiles. */
+  /** Below this a workgroup for a line, and lines of less than a workgroup, are worse than tiles. */
   leastAlongK: 256,
   leastLines: 32,
   invocations: 256,
@@ -124,8 +124,8 @@ export const attention = {
   /** Depths of a step, as far as memory allows. */
   depths: [32, 16, 8],
   /**
-   * Longer steps have fewer barriers, but leave a device that has no more memory fewer workgroups at
-   * a time: for the forward kernel, for gradients, and for those of heads of 64.
+   * Longer steps have fewer barriers, but leave a device that has no more memory fewer workgroups
+   * at a time: for the forward kernel, for gradients, and for those of heads of 64.
    */
   deepest: 16,
   deepestOfGradient: 16,

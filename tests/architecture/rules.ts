@@ -100,11 +100,12 @@ const insideCompiler: Readonly<Record<string, readonly string[]>> = {
     "pass.ts",
     "program.ts",
     "rewrite.ts",
+    "sizes.ts",
   ],
-  fuse: ["kernel", "machine", "access.ts", "program.ts"],
-  lower: ["kernel", "fuse", "type plan", "access.ts", "choices.ts", "program.ts"],
-  schedule: ["kernel", "lower", "fuse", "machine", "access.ts", "choices.ts"],
-  plan: ["kernel", "lower", "fuse", "passes", "access.ts", "program.ts", "target.ts"],
+  fuse: ["kernel", "machine", "access.ts", "program.ts", "sizes.ts"],
+  lower: ["kernel", "fuse", "type plan", "access.ts", "choices.ts", "program.ts", "sizes.ts"],
+  schedule: ["kernel", "lower", "fuse", "machine", "access.ts", "choices.ts", "sizes.ts"],
+  plan: ["kernel", "lower", "fuse", "passes", "access.ts", "program.ts", "target.ts", "sizes.ts"],
   targets: ["kernel", "access.ts", "pass.ts", "program.ts", "target.ts"],
 };
 const inTargetFile = ["schedule", "passes", "fuse", "machine"];

@@ -5,6 +5,7 @@
  * groups.
  */
 import { opRecord, type Shape, sameShape, type Tensor, topologicalOrder } from "@kiln-ml/ir";
+import { searches } from "../sizes.ts";
 import { gradientOf } from "./attention-gradient.ts";
 import { type Causal, causalOf, numberOf } from "./causal.ts";
 import { isScoreProduct, readWeightedSum, type WeightedSum } from "./weighted-sum.ts";
@@ -124,8 +125,6 @@ interface FoundSoftmax {
   readonly factors: readonly Tensor[];
 }
 
-const mostFactors = 64;
-
 /** A softmax over the last axis, or one times factors, as dropout has them. */
 export function softmaxIn(
   weights: Tensor,
@@ -133,7 +132,7 @@ export function softmaxIn(
 ): FoundSoftmax | undefined {
   const own = softmaxOf(weights);
   // What weights are multiplied by one after the other is few.
-  if (own || seen.has(weights) || seen.size > mostFactors) return own;
+  if (own || seen.has(weights) || seen.size > searches.factorsOfWeights) return own;
   seen.add(weights);
   for (const [x, ...others] of scaledIn(weights)) {
     const found = softmaxIn(x, seen);

@@ -4,6 +4,7 @@
  */
 import { type Dim, loopVar, sameDim, sizeOf, symbolOf, type Tensor } from "@kiln-ml/ir";
 import { isLeaf, reach, sameCoords, walkAccesses } from "../access.ts";
+import { searches } from "../sizes.ts";
 import {
   addDependency,
   type ComputeAt,
@@ -130,13 +131,10 @@ export function addMember(state: Fusion, group: Group, node: Tensor, p: ComputeA
   state.groupOf.set(node, group);
 }
 
-/** More than these share what they read with a reduction of any sense. */
-const mostReadingGroups = 256;
-
 function noteReading({ readingGroups }: Fusion, group: Group, t: Tensor): void {
   const groups = readingGroups.get(t) ?? new Set();
   readingGroups.set(t, groups.add(group));
-  if (groups.size <= mostReadingGroups) return;
+  if (groups.size <= searches.readingGroups) return;
   const [oldest] = groups;
   groups.delete(oldest!);
 }

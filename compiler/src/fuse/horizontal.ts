@@ -13,6 +13,7 @@ import {
   type Tensor,
 } from "@kiln-ml/ir";
 import { aliasRoot, isLeaf, reach, walkAccesses } from "../access.ts";
+import { kernels } from "../sizes.ts";
 import {
   type ContractionOperand,
   dependsOn,
@@ -218,14 +219,9 @@ function readsOf(state: Fusion): Reads {
   return { of, readers, heldBy };
 }
 
-/**
- * Tensors of a kernel with all that runs beside it. A wasm function has at most 1,000 parameters.
- */
-const mostBeside = 512;
-
 /** True if one kernel of both groups would bind no more tensors than the target allows. */
 function bindable(state: Fusion, reads: Reads, a: Group, b: Group): boolean {
-  const most = Math.min(state.limits.bindings, mostBeside);
+  const most = Math.min(state.limits.bindings, kernels.mostBeside);
   const all = new Set([...bindingsOf(state, reads, a), ...bindingsOf(state, reads, b)]);
   return all.size <= most;
 }

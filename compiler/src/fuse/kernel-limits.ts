@@ -6,30 +6,10 @@
  */
 import { isMovement, opRecord, type Tensor } from "@kiln-ml/ir";
 import { isLeaf } from "../access.ts";
+import { kernels } from "../sizes.ts";
 import type { Group } from "./group.ts";
 import { terminals } from "./reads.ts";
 import type { Fusion } from "./state.ts";
-
-/**
- * Nodes of a kernel, those inlined in it included: engines leave much larger functions unoptimised.
- */
-const mostComputed = 1024;
-/**
- * Nodes that are inlined in one: what remains is room for what reads them, such as a gradient that
- * computes them again.
- */
-const mostInlined = 256;
-/**
- * Tensors of one kernel. A wasm function has at most 1,000 parameters, and more streams than this
- * only evict each other.
- */
-const mostTensors = 128;
-/** Once something was too large, kernels are cut with less waste. */
-const tensorsOfCut = 48;
-/** Movements one after the other: each makes index expressions and conditions longer. */
-const mostMoves = 24;
-/** Runs over a row, each of which may compute anew what it takes from earlier ones. */
-const mostPhases = 16;
 
 /** What is inlined in a floating node: at most so many nodes, and movements on one way. */
 export interface Inlined {
@@ -38,7 +18,7 @@ export interface Inlined {
 }
 
 export const tensorsAllowed = ({ cut, limits }: Fusion): number =>
-  cut ? Math.min(tensorsOfCut, limits.bindings) : mostTensors;
+  cut ? Math.min(kernels.tensorsOfCut, limits.bindings) : kernels.mostTensors;
 
 const isLiteral = (t: Tensor): boolean => t.op === "constant" || t.op === "iota";
 
@@ -80,11 +60,12 @@ export function mayFloat(state: Fusion, node: Tensor): boolean {
   }
   if (isMovement(node)) moves++;
   // What several operands share was counted for each.
-  if (nodes > mostInlined) nodes = taken(state, node, nothing, mostInlined)?.size ?? Infinity;
+  if (nodes > kernels.mostInlined)
+    nodes = taken(state, node, nothing, kernels.mostInlined)?.size ?? Infinity;
   state.inlined.set(node, { nodes, moves });
   if (
-    nodes <= mostInlined &&
-    moves <= mostMoves &&
+    nodes <= kernels.mostInlined &&
+    moves <= kernels.mostMoves &&
     terminals(state, node).size < tensorsAllowed(state)
   )
     return true;
@@ -96,12 +77,13 @@ export function mayFloat(state: Fusion, node: Tensor): boolean {
 export function hasRoom(state: Fusion, group: Group, node: Tensor): boolean {
   const { computed, waiting, reads } = group;
   const phases = Math.max(...group.phase.values(), phaseOf(state, group, node));
-  const most = Math.min(mostComputed, (4 * mostComputed) / (phases + 1)) - computed.size;
+  const most =
+    Math.min(kernels.mostComputed, (4 * kernels.mostComputed) / (phases + 1)) - computed.size;
   let tensors = reads.size + waiting.size;
   for (const t of terminals(state, node)) if (!reads.has(t) && !computed.has(t)) tensors++;
   const fits =
     most > 0 &&
-    phases <= mostPhases &&
+    phases <= kernels.mostPhases &&
     tensors < tensorsAllowed(state) &&
     taken(state, node, computed, most) !== undefined;
   if (!fits) state.capped = true;

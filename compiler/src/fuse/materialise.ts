@@ -5,7 +5,7 @@
  */
 import { isMovement, opRecord, sizeOf, type Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise, walkAccesses } from "../access.ts";
-import type { Machine } from "../machine/machine.ts";
+import type { Card } from "../machine/machine.ts";
 import { addMember, findComputeAt, openMap } from "./compute-at.ts";
 import { addDependency, dependsOn, type Group } from "./group.ts";
 import { mayBind } from "./kernel-limits.ts";
@@ -83,7 +83,7 @@ const isCast = (t: Tensor): boolean => t.op === "convert" && t.dtype === "f16";
  * beforehand: it reads four bytes and stores two an element, and each time that one is brought two
  * are saved.
  */
-function isWorthCasting(node: Tensor, by: ReadonlySet<Group>, machine: Machine): boolean {
+function isWorthCasting(node: Tensor, by: ReadonlySet<Group>, machine: Card): boolean {
   const size = sizeOf(node.shape);
   if (typeof size !== "number") return false;
   let times = 0;
@@ -96,7 +96,7 @@ function isWorthCasting(node: Tensor, by: ReadonlySet<Group>, machine: Machine):
       if (operand === node || (operand.operands[0] === node && isMovement(operand)))
         times += Math.ceil(extentGuess(others) / machine.tileLines);
   }
-  return size * (2 * times - 6) > machine.launch.bytes;
+  return size * (2 * times - 6) > machine.launchBytes;
 }
 
 /**

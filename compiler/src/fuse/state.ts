@@ -3,8 +3,9 @@
  * small facts only.
  */
 import { type Dim, maxOfDim, sizeOf, type Tensor } from "@kiln-ml/ir";
-import type { Machine } from "../machine/machine.ts";
+import type { Card } from "../machine/machine.ts";
 import type { Program, Storage } from "../program.ts";
+import { extentGuess as usual } from "../sizes.ts";
 import type { Attention, Attentions } from "./attention.ts";
 import type { Group, Loop } from "./group.ts";
 import type { Inlined } from "./kernel-limits.ts";
@@ -27,7 +28,7 @@ export interface FusionLimits {
   /** Whether products of f16 are so fast that bringing their operands limits them. */
   readonly matrixUnits?: boolean;
   /** What casts beforehand are weighed by. */
-  readonly machine?: Machine;
+  readonly machine?: Card;
   /** Whether f16 is stored and read as easily as f32, in half the memory. */
   readonly halves?: boolean;
   /** How softmax(q·kᵀ)·v is found and becomes one group, on targets that can. */
@@ -131,7 +132,7 @@ export const extentGuess = (loops: readonly Pick<Loop, "extent">[]): number =>
 
 const guess = (d: Dim): number => {
   const max = maxOfDim(d);
-  return Number.isFinite(max) ? max : 256;
+  return Number.isFinite(max) ? max : usual;
 };
 
 export const withinRow = (state: Fusion, group: Group): boolean =>

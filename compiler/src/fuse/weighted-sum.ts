@@ -4,6 +4,7 @@
  * shape. Both may have their axes in any order. Decides nothing.
  */
 import { isStatic, opOf, type Shape, sameShape, type Tensor, topologicalOrder } from "@kiln-ml/ir";
+import { attention } from "../machine/products.ts";
 
 export interface WeightedSum {
   readonly result: Tensor;
@@ -17,9 +18,6 @@ export interface WeightedSum {
   readonly axes: readonly number[];
   readonly columns: number;
 }
-
-/** Terms of a score and columns of a sum that a kernel has room for. */
-const mostTerms = 256;
 
 interface Side {
   readonly of: Tensor;
@@ -56,7 +54,7 @@ export function readWeightedSum(t: Tensor, weights: number): WeightedSum | undef
   if (along! < rank - 2 || free[0]! < rank - 2) return undefined;
   const count = other.of.shape[columns[0]!]!;
   if (own.of.dtype !== "f32" || other.of.dtype !== "f32") return undefined;
-  if (!isStatic(count) || count > mostTerms || count === 0) return undefined;
+  if (!isStatic(count) || count > attention.mostTerms || count === 0) return undefined;
   return {
     result: t,
     weights: own.of,
@@ -82,7 +80,7 @@ export function isScoreProduct(t: Tensor, space: Shape): boolean {
     freeOf(lhs).length === 1 &&
     freeOf(rhs).length === 1 &&
     isStatic(terms) &&
-    terms <= mostTerms
+    terms <= attention.mostTerms
   );
 }
 

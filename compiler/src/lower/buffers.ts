@@ -55,7 +55,7 @@ export function nameOfBuffer(t: Tensor): string {
   // text.
   const path = typeof given === "string" ? given.replace(/(^|\.)\d+(?=\.)/g, "") : t.op;
   const safe = path
-    .replace(/[^A-Za-z0-9]+/g, "_")
+    .replace(/[^A-Za-z\d]+/g, "_")
     .replace(/_{2,}/g, "_")
     .replace(/^_+|_+$/g, "")
     .replace(/^(?=\d)/, "_");

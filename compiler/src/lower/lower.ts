@@ -24,6 +24,7 @@ import type { Kernel, Stmt } from "../kernel/kernel.ts";
 import { bindingOf } from "../kernel/parts.ts";
 import { accessesIn, dimsIn, eachStmt } from "../kernel/walk.ts";
 import type { Control } from "../plan/control.ts";
+import { sortFlops } from "../sizes.ts";
 import { Buffers } from "./buffers.ts";
 import { type LoweringContext, membersOf } from "./context.ts";
 import { totalOf } from "./loops.ts";
@@ -236,9 +237,6 @@ function bytesOf(params: readonly Kernel["params"][number][]): Dim {
     .filter((p) => p.access !== "scratch")
     .reduce<Dim>((sum, p) => addDim(sum, mulDim(p.size, packedBytes(p.dtype))), 0);
 }
-
-/** Of an element that is sorted: about what comparisons and moves among a thousand take. */
-const sortFlops = 40;
 
 /** 2·m·n·k for contractions; elsewhere one operation a node and element. */
 function flopsOf(group: Group): Dim {

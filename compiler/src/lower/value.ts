@@ -24,6 +24,7 @@ import { isBelow } from "../kernel/conditions.ts";
 import { call, constant, load, ref } from "../kernel/expr.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
 import { indexName } from "../kernel/names.ts";
+import { texts } from "../sizes.ts";
 import { isNonPositive } from "./bounds.ts";
 import { threefry } from "./threefry.ts";
 
@@ -44,8 +45,6 @@ export const sumDtype = (dtype: Dtype): Dtype =>
 export const inDtype = (e: Expr, dtype: Dtype): Expr =>
   e.dtype === dtype ? e : call("convert", dtype, e);
 
-/** Deeper expressions are given names on the way, so that no walk over one goes deeper. */
-const mostDepth = 64;
 /** How deep expressions are; absent for those without parts. */
 const depths = new WeakMap<Expr, number>();
 /** How many elements are being made, each for the one before. */
@@ -116,7 +115,7 @@ export class Values {
     const found = this.find(node, key);
     if (found) return found;
     asked++;
-    if (asked > mostDepth) this.makeBelow(node, coords, guard, where);
+    if (asked > texts.deepest) this.makeBelow(node, coords, guard, where);
     const made = this.make(node, coords, guard);
     asked--;
     // A node has one value: what others in the kernel make of it, they make of what is stored.
@@ -157,7 +156,7 @@ export class Values {
     let depth = 0;
     for (const a of value.args) depth = Math.max(depth, depths.get(a) ?? 0);
     depths.set(value, depth + 1);
-    if (depth < mostDepth) return value;
+    if (depth < texts.deepest) return value;
     const name = `deep${nextName++}`;
     this.body.push({ kind: "let", name, value });
     return ref(name, value.dtype);

@@ -28,20 +28,19 @@ export const columnSums = {
   slack: 8,
 };
 
-/** Sums of products, docs/decisions/gpu-contraction.md (2026-11). */
+/**
+ * Sums of products, docs/decisions/gpu-contraction.md (2026-11). How many parts take the least time
+ * is for `seconds.ts` to say.
+ */
 export const products = {
   /** Sums of fewer products are over before a second kernel would begin. */
   leastLength: 1024,
-  /**
-   * Workgroups that keep a device busy, and the products of a part at least, so that a part is
-   * worth a workgroup; and the workgroups that also hide each other's waits, for sums so long that
-   * their parts' results take no time beside them.
-   */
-  busy: { groups: 320, part: 256 },
-  hidden: { groups: 1024, part: 768 },
+  /** The products of a part at least, and the parts at most. */
+  leastPart: 128,
   mostParts: 64,
-  /** The edge of the tile that a workgroup computes. */
-  tile: 64,
+  /** Of few lines: workgroups that keep a device busy, and the products of a part of a line. */
+  busyLines: 320,
+  partOfLines: 256,
 };
 
 /** Lines of scans, tried on an H200 (2026-11). */

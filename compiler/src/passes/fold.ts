@@ -33,9 +33,8 @@ import {
 import type { Pass } from "../pass.ts";
 import { rewriteProgram } from "../program.ts";
 import { uniform, uniformValue } from "../rules/uniform.ts";
+import { searches } from "../sizes.ts";
 import { type Elements, elementsOf } from "./known.ts";
-
-const maxElements = 64;
 
 export const fold: Pass = {
   name: "fold",
@@ -67,7 +66,8 @@ function foldElementwise(node: Tensor): Tensor | undefined {
 
 /** Follows small known values; replaces the node where its elements turn out equal. */
 function foldSmall(node: Tensor, known: Map<Tensor, Elements>): Tensor | undefined {
-  if (!node.shape.every(isStatic) || Number(sizeOf(node.shape)) > maxElements) return undefined;
+  if (!node.shape.every(isStatic) || Number(sizeOf(node.shape)) > searches.foldedElements)
+    return undefined;
   const value = uniformValue(node);
   const elements =
     value === undefined

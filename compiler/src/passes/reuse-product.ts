@@ -38,6 +38,7 @@ import {
 import type { Pass } from "../pass.ts";
 import { mapRoots, nodesOf, type Program } from "../program.ts";
 import { build } from "../rules/match.ts";
+import { searches } from "../sizes.ts";
 
 export const reuseProduct: Pass = { name: "reuse-product", reassociates: true, run };
 
@@ -117,9 +118,6 @@ function foundIn(node: Tensor, sums: ReadonlyMap<Tensor, WeightedSum[]>): Found 
   return undefined;
 }
 
-/** Far more than gradients of attention have; squares of squares have as many as there are paths. */
-const mostFactors = 32;
-
 /**
  * What is multiplied; a condition stands for the factor that is 1 where it holds and 0 elsewhere.
  * Of too many factors only the product.
@@ -133,7 +131,7 @@ function factorsOf(t: Tensor): Tensor[] {
     if (next.op === "mul") waiting.push(y!, x!);
     else if (chooses) waiting.push(y!);
     out.push(...(chooses ? [x!] : next.op === "mul" ? [] : [next]));
-    if (out.length + waiting.length > mostFactors) return [t];
+    if (out.length + waiting.length > searches.factorsOfProduct) return [t];
   }
   return out;
 }

@@ -32,6 +32,7 @@ import { aliasRoot } from "../access.ts";
 import { partsOf } from "../fuse/storage.ts";
 import type { Pass } from "../pass.ts";
 import { mapRoots, nodesOf, type Program, rootsOf } from "../program.ts";
+import { kernels } from "../sizes.ts";
 
 /**
  * Tensors that every device lets a kernel bind. More than those are not worth the search for the
@@ -39,15 +40,12 @@ import { mapRoots, nodesOf, type Program, rootsOf } from "../program.ts";
  */
 const usual = 8;
 
-/** Pieces of one kernel: each element is looked for among them. */
-const mostPieces = 64;
-
 export const splitConcat: Pass = {
   name: "split-concat",
   run: (program, _choices, bindings = usual) =>
     split(
       program,
-      Number.isFinite(bindings) ? Math.max(2, Math.min(bindings, usual) - 1) : mostPieces,
+      Number.isFinite(bindings) ? Math.max(2, Math.min(bindings, usual) - 1) : kernels.mostPieces,
     ),
 };
 
@@ -73,7 +71,7 @@ function split(program: Program, most: number): Program {
  * kernel if they are few.
  */
 const isWritten = (node: Tensor, roots: ReadonlySet<Tensor>): boolean =>
-  roots.has(node) && (node.operands.length <= mostPieces || partsOf(node) !== undefined);
+  roots.has(node) && (node.operands.length <= kernels.mostPieces || partsOf(node) !== undefined);
 
 function tree(operands: readonly Tensor[], axis: number, most: number): Tensor {
   if (operands.length <= most) return joined(operands, axis);

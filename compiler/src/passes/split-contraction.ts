@@ -9,9 +9,9 @@
  *   }
  * after:
  *   graph f(%a: f32[64,4096], %b: f32[4096,64]) {
- *     %1: f32[64,16,256] = reshape %a
- *     %2: f32[16,256,64] = reshape %b
- *     %3: f32[16,64,64] = dotGeneral %1 %2 {lhsBatch=[1], rhsBatch=[0], lhsContract=[2], rhsContract=[1]}
+ *     %1: f32[64,32,128] = reshape %a
+ *     %2: f32[32,128,64] = reshape %b
+ *     %3: f32[32,64,64] = dotGeneral %1 %2 {lhsBatch=[1], rhsBatch=[0], lhsContract=[2], rhsContract=[1]}
  *     %4: f32[64,64] = reduceSum %3 {axes=[0]}
  *     return %4
  *   }
@@ -36,12 +36,15 @@ import { aliasRoot } from "../access.ts";
 import type { Choices } from "../choices.ts";
 import { findAttention } from "../fuse/attention.ts";
 import { skinnyLines } from "../fuse/contraction.ts";
+import { secondsOf } from "../machine/machine.ts";
+import { type Product, secondsOfProduct } from "../machine/seconds.ts";
 import { products } from "../machine/splits.ts";
+import { card } from "../machine/webgpu.ts";
 import type { Pass } from "../pass.ts";
 import { nodesOf, type Program, rewriteProgram, rootsOf } from "../program.ts";
 import { inDtype, partDtype } from "./split-reduce.ts";
 
-const { leastLength, busy, hidden, mostParts, tile } = products;
+const { leastLength, leastPart, mostParts, busyLines, partOfLines } = products;
 
 export const splitContraction: Pass = {
   name: "split-contraction",
@@ -62,31 +65,28 @@ function inAttention(program: Program): Set<Tensor> {
   return new Set(all.flatMap(({ made, sums }) => [...made, ...sums.map((s) => s.result)]));
 }
 
-const tilesOf = (m: number, n: number): number => Math.ceil(m / tile) * Math.ceil(n / tile);
-
 /** The greatest divisor of `extent` up to `most`. */
 function divisorUpTo(extent: number, most: number): number {
   for (let d = Math.floor(most); d > 1; d--) if (extent % d === 0) return d;
   return 1;
 }
 
-interface Sum {
+interface Sum extends Product {
   readonly node: Tensor;
-  readonly tiles: number;
-  /** Iterations of the loop that is split, each of `inner` products. */
+  /** Iterations of the loop that is split. */
   readonly extent: number;
-  readonly inner: number;
+  /** Workgroups, where few lines on one side are not the work of tiles. */
+  readonly lines?: number;
 }
 
 /** In how many parts a loop should run; 1 for not at all. */
-function partsFor({ node, tiles, extent, inner }: Sum, choices: Choices | undefined): number {
-  const length = extent * inner;
+function partsFor(sum: Sum, choices: Choices | undefined): number {
+  const { node, extent, length, lines } = sum;
   if (length < leastLength) return 1;
-  const wanted = [busy, hidden].map((w) => Math.min(w.groups / tiles, length / w.part));
-  const most = Math.min(mostParts, Math.max(...wanted));
-  const parts = divisorUpTo(extent, most);
+  const most = Math.min(mostParts, length / leastPart);
+  const parts = lines ? busyParts(sum, lines) : fastestParts(sum, most);
   const others = [parts / 4, parts / 2, parts * 2, parts * 4, 1].map((count) =>
-    divisorUpTo(extent, Math.min(count, mostParts, (2 * length) / busy.part)),
+    divisorUpTo(extent, Math.min(count, most)),
   );
   const options = [...new Set([parts, ...others])];
   if (!choices || options.length === 1) return parts;
@@ -95,6 +95,28 @@ function partsFor({ node, tiles, extent, inner }: Sum, choices: Choices | undefi
   const choice = choices.among(key, options.map(String));
   choices.noteNode(choice, node);
   return Number(choice.chosen);
+}
+
+/** As many as keep a device busy with workgroups of few lines. */
+const busyParts = ({ extent, length }: Sum, lines: number): number =>
+  divisorUpTo(extent, Math.min(mostParts, busyLines / lines, length / partOfLines));
+
+/** Those that take the least time, with the kernel that adds them; the fewest of equals. */
+function fastestParts(sum: Sum, most: number): number {
+  const { rows, columns, batch, length, extent } = sum;
+  const secondsOfParts = (parts: number): number => {
+    const part = { rows, columns, batch: batch * parts, length: length / parts };
+    if (parts === 1) return secondsOfProduct(part, card);
+    const bytes = 4 * rows * columns * batch * (2 * parts + 1);
+    return secondsOfProduct(part, card) + card.launch + secondsOf({ flops: 0, bytes }, card);
+  };
+  let [best, least] = [1, secondsOfParts(1)];
+  for (let parts = 2; parts <= most; parts++) {
+    if (extent % parts !== 0) continue;
+    const seconds = secondsOfParts(parts);
+    if (seconds < least) [best, least] = [parts, seconds];
+  }
+  return best;
 }
 
 function splitDot(node: NodeOf<"dotGeneral">, choices: Choices | undefined): Tensor {
@@ -109,13 +131,13 @@ function splitDot(node: NodeOf<"dotGeneral">, choices: Choices | undefined): Ten
   const [length, batch] = [extentOf(axes.lhsContract), extentOf(axes.lhsBatch)];
   const [m, n] = [left! / length / batch, right! / length / batch];
   const extent = lhs.shape[l] as number;
-  const inner = length / extent;
   // Few lines meet the others one by one where these run along the sum, and each is a workgroup's.
   const alongSum =
     m < n ? axes.rhsContract.includes(rhs.rank - 1) : axes.lhsContract.includes(lhs.rank - 1);
   const lineByLine = alongSum && Math.min(m, n) <= skinnyLines;
-  const tiles = batch * (lineByLine ? Math.max(m, n) : tilesOf(m, n));
-  const parts = partsFor({ node, tiles, extent, inner }, choices);
+  const product = { rows: m, columns: n, batch, length };
+  const lines = lineByLine ? { lines: batch * Math.max(m, n) } : {};
+  const parts = partsFor({ node, extent, ...product, ...lines }, choices);
   if (parts === 1) return node;
   // The part is an axis of its own before the split one.
   const moved = (list: readonly number[], at: number, first?: number): number[] => [
@@ -152,9 +174,9 @@ function splitConvolution(node: Tensor, choices: Choices | undefined): Tensor {
   const [features, channels, ...taps] = w.shape as number[];
   const [images, , ...places] = node.shape as number[];
   const product = (of: readonly number[]): number => of.reduce((a, b) => a * b, 1);
-  const tiles = tilesOf(features!, images! * product(places));
-  const sum = { node, tiles, extent: channels!, inner: product(taps) };
-  const parts = tiles === 0 ? 1 : partsFor(sum, choices);
+  const [columns, length] = [images! * product(places), channels! * product(taps)];
+  const sum = { node, rows: features!, columns, batch: 1, length, extent: channels! };
+  const parts = sizeOf(node.shape) === 0 ? 1 : partsFor(sum, choices);
   if (parts === 1) return node;
   const each = channels! / parts;
   const apart = splitAxis(w, 1, parts);

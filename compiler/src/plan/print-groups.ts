@@ -25,8 +25,8 @@ export function nodeNames(program: Program): Names {
   const names = new Map<Tensor, string>();
   const used = new Set<string>();
   for (const t of leavesOf(program)) {
-    const stem = String(t.attrs.name ?? "data").replace(/[^A-Za-z0-9_.]/g, "_");
-    let name = stem.replace(/^(?=[0-9])|^$/, "_");
+    const stem = String(t.attrs.name ?? "data").replace(/[^\w.]/g, "_");
+    let name = stem.replace(/^(?=\d)|^$/, "_");
     for (let i = 1; used.has(name); i++) name = `${stem}.${i}`;
     used.add(name);
     names.set(t, `%${name}`);

@@ -9,11 +9,9 @@ import type { Group } from "../fuse/group.ts";
 import { terminals } from "../fuse/reads.ts";
 import { type Fusion, isSingle, type Relief } from "../fuse/state.ts";
 import type { Lowered } from "../lower/lower.ts";
+import { kernels } from "../sizes.ts";
 import { boundWithout, type Over } from "./count-bindings.ts";
 import type { Ordered } from "./order.ts";
-
-/** Members of a kernel from which on it is halved: one fewer is not what it lacks. */
-const manyMembers = 64;
 
 /** What has been taken out so far. */
 export class Reliefs implements Relief {
@@ -72,7 +70,7 @@ type Bound = (taken: ReadonlySet<Tensor>) => number | undefined;
 /** The pointwise member in the middle of many. */
 function middleOf(group: Group, cuts: ReadonlySet<Tensor>): Tensor | undefined {
   const members = [...group.members.keys()];
-  if (group.kind !== "map" || members.length < manyMembers) return undefined;
+  if (group.kind !== "map" || members.length < kernels.manyMembers) return undefined;
   const inside = members.slice(members.length >> 2, (3 * members.length) >> 2);
   const able = inside.filter((t) => isPointwise(t) && !cuts.has(t));
   return able[able.length >> 1];

@@ -8,9 +8,7 @@ import { type Dim, type Dtype, isFloat, maxOfDim, subDim } from "@kiln-ml/ir";
 import { either } from "../kernel/conditions.ts";
 import { call, constant, load, ref } from "../kernel/expr.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
-
-/** Sums of so many blocks need no compensation. */
-export const mostBlocks = 64;
+import { compensated as limits } from "../sizes.ts";
 
 /**
  * The dtype in which a sum is compensated; undefined where it need not be. Halves are f32 in
@@ -94,7 +92,7 @@ export interface Blocks {
 }
 
 /** Not negative where there are too many blocks to add them plainly. */
-const manyBlocks = ({ depth, most }: Blocks): Dim => subDim(depth, mostBlocks * most + 1);
+const manyBlocks = ({ depth, most }: Blocks): Dim => subDim(depth, limits.blocks * most + 1);
 
 /**
  * Whether totals may have to be compensated, so that an array must hold what is left over of them.

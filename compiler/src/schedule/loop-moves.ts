@@ -93,9 +93,6 @@ export function freshLoop(body: readonly Stmt[], wanted: string, extent: Dim): G
   return loop;
 }
 
-/** Inner loops of at most this many iterations are written out: the taps of most convolutions. */
-export const mostWritten = 9;
-
 export const count = (text: string | undefined): number => {
   const n = Number(text);
   return Number.isInteger(n) && n > 0 ? n : refuse(`${text} is no number of iterations`);

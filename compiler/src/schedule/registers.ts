@@ -20,8 +20,9 @@ import { indexName, plainName } from "../kernel/names.ts";
 import { bindingOf, bodyOf, changedNames } from "../kernel/parts.ts";
 import { strideOf } from "../kernel/stride.ts";
 import { eachStmt, walkStmts } from "../kernel/walk.ts";
+import { texts } from "../sizes.ts";
 import { changes } from "./accumulator-moves.ts";
-import { loopLike, mostWritten, refuse, variableOf } from "./loop-moves.ts";
+import { loopLike, refuse, variableOf } from "./loop-moves.ts";
 
 type Loop = Of<"loop">;
 type Acc = Of<"acc">;
@@ -96,8 +97,8 @@ class Tile {
 
   #sizeOf(name: string): number {
     const most = maxOfDim(this.#levels.find(({ loop }) => loop.name === name)!.loop.extent);
-    if (most <= mostWritten) return most;
-    return refuse(`${plainName(name)} has more than ${mostWritten} iterations`);
+    if (most <= texts.written) return most;
+    return refuse(`${plainName(name)} has more than ${texts.written} iterations`);
   }
 
   get arrays(): Stmt[] {

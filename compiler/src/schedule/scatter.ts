@@ -25,6 +25,7 @@ import { indexName } from "../kernel/names.ts";
 import { type LoweringContext, membersOf, openBlock, storeMember } from "../lower/context.ts";
 import { nest, totalOf } from "../lower/loops.ts";
 import type { Values } from "../lower/value.ts";
+import { compensated as limits } from "../sizes.ts";
 import { compensate, compensated } from "./compensate.ts";
 
 /** Where a scatter writes, and the loops over its coordinates. */
@@ -120,12 +121,6 @@ export interface ScatterParts extends ScatterPlace {
   readonly finish: readonly Stmt[];
 }
 
-/**
- * Updates from which on a sum that takes in most of them is compensated, where the schedule does
- * so.
- */
-const manyUpdates = 1024;
-
 /** `exact`: sums of many updates keep what is left over of them, element for element. */
 export function scatterParts(context: LoweringContext, exact = false): ScatterParts {
   const place = scatterPlace(context);
@@ -143,7 +138,7 @@ export function scatterParts(context: LoweringContext, exact = false): ScatterPa
   const before = load(to, node.dtype, target);
   let then: Stmt[] = [{ kind: "store", to, index: target, value: combined(node, before, update) }];
   const { mode } = opOf(node, "scatter").attrs;
-  const long = mode === "add" && maxOfDim(totalOf(positions)) > manyUpdates;
+  const long = mode === "add" && maxOfDim(totalOf(positions)) > limits.updates;
   if (exact && long && compensated(node.dtype)) {
     const left = context.buffers.scratch("sumsLeft", "f32", sizeOf(node.shape));
     const clear = offsetOf(

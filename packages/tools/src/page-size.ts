@@ -69,8 +69,8 @@ export const limits = {
   "openModel on wasm": 28.6,
   "runtime loader": 21.9,
   "runtime loader with wasm": 26.4,
-  "kiln-ml, compile for wasm": 159.6,
-  "kiln-ml/nn, training on wasm": 170.6,
+  "kiln-ml, compile for wasm": 160.9,
+  "kiln-ml/nn, training on wasm": 171.9,
 } as const satisfies Partial<Record<keyof typeof pages, number>>;
 
 export interface PageSize {

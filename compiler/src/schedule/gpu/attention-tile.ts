@@ -31,13 +31,14 @@ import type { Expr, Stmt } from "../../kernel/kernel.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import { totalOf } from "../../lower/loops.ts";
 import { choose } from "../../lower/value.ts";
+import { attention as sizes } from "../../machine/products.ts";
 import { busyAttention } from "../../machine/webgpu.ts";
 import { workgroupLimitsOf } from "./workgroup-limits.ts";
 
 /** Invocations that share rows; each has every eighth line. */
 export const teams = 8;
 /** Invocations that share lines; each has every sixteenth row. */
-export const groups = 16;
+export const { groups } = sizes;
 /** Lines of an invocation. */
 export const linesEach = 8;
 export const linesPerTile = linesEach * teams;
@@ -120,7 +121,7 @@ function depthsOf(context: LoweringContext, extents: Extents, deepest: number): 
   );
   const most = Math.max(...(terms as number[]));
   const least: Depths = { depth: 8, weightDepth: 8 };
-  const depths = [32, 16, 8].filter((d) => d <= deepest);
+  const depths = sizes.depths.filter((d) => d <= deepest);
   for (const weightDepth of depths)
     for (const depth of depths.filter((d) => d === least.depth || d < 2 * most))
       if (4 * sizesOf({ ...extents, depth, weightDepth }).all <= memory)

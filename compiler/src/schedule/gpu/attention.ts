@@ -16,6 +16,7 @@ import type { Expr, Stmt } from "../../kernel/kernel.ts";
 import { type LoweringContext, openBlock, storeMember } from "../../lower/context.ts";
 import { decode, nest } from "../../lower/loops.ts";
 import type { Scheduled } from "../../lower/lower.ts";
+import { attention as sizes } from "../../machine/products.ts";
 import { vectorisedParams } from "../vector.ts";
 import { type Blocks, blocksOf, product, weigh } from "./attention-blocks.ts";
 import { storeSums } from "./attention-store.ts";
@@ -43,7 +44,7 @@ import { gpuWeighted } from "./weighted.ts";
 export function gpuAttention(context: LoweringContext): Scheduled {
   const { softmax, sums } = context.group.attention!;
   if (!softmax) return gpuWeighted(context);
-  const t = tileOf(context, rowsUpTo(mostRows, context), deepest);
+  const t = tileOf(context, rowsUpTo(mostRows, context), sizes.deepest);
   const b = blocksOf(t);
   // Divided by the totals at the end, like the weights without factors.
   const scaled = sums[0]!.weights !== softmax.weights;
@@ -75,11 +76,6 @@ export function gpuAttention(context: LoweringContext): Scheduled {
 
 /** Twice as many were slower for heads of 32 to 128, half as many for those of 256. */
 const mostRows = 4;
-/**
- * Longer steps have fewer barriers, but leave a device that has no more memory fewer workgroups at
- * a time.
- */
-const deepest = 16;
 
 /** What the maxima of rows are brought up to. */
 const leastTop = (t: Tile): number => t.attention.softmax!.least?.max ?? -maxOf("f32");

@@ -10,7 +10,8 @@
  * were tiles of another height for the last band (docs/decisions/products-beyond-whole-tiles.md).
  */
 import type { Dim } from "@kiln-ml/ir";
-import { invocationsOf, type Tiling } from "./tile-size.ts";
+import { edges } from "../../machine/products.ts";
+import { invocationsOf, type Tiling } from "../../machine/tile.ts";
 import type { WorkgroupLimits } from "./workgroup-limits.ts";
 
 /** Lines from one up to another. */
@@ -33,8 +34,6 @@ export interface Regions {
   memory(more: number): number;
 }
 
-/** Lines of a band, the fewest that are enough. */
-const widths = [4, 8, 16, 32];
 export const tilesOf = ({ tiling, rows, columns }: Region): number =>
   Math.ceil((rows.limit - rows.from) / tiling.bm) *
   Math.ceil((columns.limit - columns.from) / tiling.bn);
@@ -50,7 +49,8 @@ export function regionsOf(
   const [low, wide] = [widthOf(rows - m, tiling.bm), widthOf(columns - n, tiling.bn)];
   const invocations = invocationsOf(tiling);
   if (m === 0 || n === 0 || low === undefined || wide === undefined) return undefined;
-  if (low + wide === 0 || invocations < 64 || fillsUnit(tiling)) return undefined;
+  if (low + wide === 0 || invocations < edges.leastInvocations || fillsUnit(tiling))
+    return undefined;
   const whole: Region = { tiling, rows: { from: 0, limit: m }, columns: { from: 0, limit: n } };
   const [below, beside] = edgeTilings([low, wide], invocations);
   const parts = [whole];
@@ -76,8 +76,8 @@ function edgeTilings([low, wide]: readonly [number, number], invocations: number
     // The finer the tiles, the more evenly they slow the whole tiles beside them; those of few
     // lines have the less to join for it.
     const finer = lines <= 4 ? 4 : 2;
-    const slices = Math.min(8, 64 / lines) * finer;
-    return { across: invocations / 2 / finer, share: { bk: 32 * finer, slices } };
+    const slices = Math.min(8, edges.slicedLines / lines) * finer;
+    return { across: invocations / 2 / finer, share: { bk: edges.depth * finer, slices } };
   };
   const [a, b] = [cut(low), cut(wide)];
   return [
@@ -87,8 +87,8 @@ function edgeTilings([low, wide]: readonly [number, number], invocations: number
 }
 
 /** Whether a unit has no registers for anything beside a workgroup. */
-const fillsUnit = (t: Tiling): boolean => invocationsOf(t) * t.tm * t.tn > 16384;
+const fillsUnit = (t: Tiling): boolean => invocationsOf(t) * t.tm * t.tn > edges.fullUnit;
 
 /** 0 where nothing is left. */
 const widthOf = (rest: number, tile: number): number | undefined =>
-  rest === 0 ? 0 : widths.find((w) => w >= rest && w <= tile / 2);
+  rest === 0 ? 0 : edges.widths.find((w) => w >= rest && w <= tile / 2);

@@ -25,6 +25,7 @@ import { isAtLeast0, isBelow } from "../../kernel/conditions.ts";
 import type { Rename } from "../../kernel/map.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import { totalOf } from "../../lower/loops.ts";
+import { windows } from "../../machine/products.ts";
 import { decoded, decodedQuads, onesFirst } from "./lines.ts";
 
 export interface KOrder {
@@ -48,11 +49,6 @@ export interface KOrder {
 }
 
 const always = isAtLeast0(0);
-
-/** Windows of at most this many places are walked place by place. */
-const mostPlaces = 64;
-/** How many times more elements than there are may be walked for it. */
-const mostWaste = 1.15;
 
 export function kOrderOf(context: LoweringContext, depth: number): KOrder {
   const split = splitOf(context, depth);
@@ -115,8 +111,8 @@ function splitOf(
   const [channel, ...places] = k as [Loop, ...Loop[]];
   const most = maxOfDim(totalOf(places));
   if (most === 1) return all;
-  const [outer, inner] = most <= mostPlaces ? [places, [channel]] : [[channel], places];
+  const [outer, inner] = most <= windows.mostPlaces ? [places, [channel]] : [[channel], places];
   const size = totalOf(inner);
   if (typeof size !== "number") return all;
-  return (Math.ceil(size / depth) * depth) / size <= mostWaste ? { outer, inner } : all;
+  return (Math.ceil(size / depth) * depth) / size <= windows.mostWaste ? { outer, inner } : all;
 }

@@ -9,6 +9,7 @@
  */
 import { type Dim, maxOfDim } from "@kiln-ml/ir";
 import type { MatrixShape } from "../../kernel/matrix.ts";
+import { matrixModel as model } from "../../machine/products.ts";
 import { matrixRates } from "../../machine/tile-rates.ts";
 import { card } from "../../machine/webgpu.ts";
 import { partSize } from "./tile-load.ts";
@@ -62,20 +63,6 @@ function memoryOf(t: MatrixTiling, u: MatrixUnit): number {
   return tiles + subgroupsOf(t, u) * u.m * outStride(u) * 4;
 }
 
-/**
- * Multiprocessors that the rates were fitted for. With the card's own number one choice in 66 is
- * another, which is to be timed first.
- */
-const multiprocessors = 128;
-/** Registers of an invocation beside those of its sums. */
-const others = 64;
-/**
- * A step takes as long as this many products do at the full rate, however few there are: elements
- * have to come.
- */
-const latency = 1e6;
-const usual = 1024;
-
 /** Whether sums of the lines of rows, and of columns, run beside the product. */
 export type Summed = readonly [rows: boolean, columns: boolean];
 
@@ -118,7 +105,9 @@ export function matrixTilingsOf(
   room: WorkgroupLimits,
   summed: Summed,
 ): MatrixTiling[] {
-  const sizes = extents.map((d) => (typeof d === "number" ? d : Math.min(maxOfDim(d), usual)));
+  const sizes = extents.map((d) =>
+    typeof d === "number" ? d : Math.min(maxOfDim(d), model.usual),
+  );
   const costs: { tiling: MatrixTiling; cost: number }[] = [];
   for (const [wm, wn, subgroupsDown, subgroupsAcross, steps, rate] of matrixRates) {
     const [bm, bn] = [subgroupsDown * wm * u.m, subgroupsAcross * wn * u.n];
@@ -137,10 +126,10 @@ function costOf(t: MatrixTiling, u: MatrixUnit, sizes: readonly number[], rate: 
   const [rows, columns, times, k] = sizes as [number, number, number, number];
   const tiles = Math.ceil(rows / t.bm) * Math.ceil(columns / t.bn) * times;
   const invocations = subgroupsOf(t, u) * u.size;
-  const held = (t.wm * t.wn * u.m * u.n) / u.size + others;
+  const held = (t.wm * t.wn * u.m * u.n) / u.size + model.otherRegisters;
   const most = Math.max(1, Math.floor(card.registers / (held * invocations)));
-  const each = Math.max(1, tiles / multiprocessors);
+  const each = Math.max(1, tiles / model.units);
   const together = Math.min(each, most);
-  const step = Math.max(latency, (together * t.bm * t.bn * t.bk) / rate);
+  const step = Math.max(model.latency, (together * t.bm * t.bn * t.bk) / rate);
   return (each / together) * Math.ceil(k / t.bk) * step;
 }

@@ -35,18 +35,10 @@ import { type LoweringContext, openBlock } from "../../lower/context.ts";
 import { decode, nest, renamed, totalOf } from "../../lower/loops.ts";
 import type { Scheduled } from "../../lower/lower.ts";
 import { choose, sumDtype } from "../../lower/value.ts";
+import { skinny as limits } from "../../machine/products.ts";
 import { vectorisedParams } from "../vector.ts";
 import { decoded, decodedQuads, range } from "./lines.ts";
 import { results, zeroed } from "./tile-store.ts";
-
-/** Sums as short as a small window's: an invocation has all of one, and nothing is joined. */
-const shortLength = 49;
-/**
- * Below this a workgroup for one line, and lines of less than a workgroup, are worse than tiles.
- */
-const leastAlongK = 256;
-const leastLines = 32;
-const invocations = 256;
 
 /** How a workgroup cuts its work. */
 interface Cut {
@@ -58,17 +50,16 @@ interface Cut {
   readonly together: number;
 }
 
-/** A run of 128 bytes. */
-const usual: Cut = { size: 64, run: 32, together: 4 };
+const { invocations } = limits;
+const [size, ...sizes] = limits.sizes as [number, ...number[]];
+const [run, ...runs] = limits.runs as [number, ...number[]];
+const [together, more] = limits.together;
+const usual: Cut = { size, run, together };
 const otherCuts: readonly Cut[] = [
-  { ...usual, size: 32 },
-  { ...usual, size: 128 },
-  { ...usual, size: 256 },
-  { ...usual, run: 16 },
-  { ...usual, run: 64 },
-  { ...usual, run: 128 },
-  { ...usual, together: 8 },
-  { ...usual, run: 64, together: 8 },
+  ...sizes.map((s) => ({ ...usual, size: s })),
+  ...runs.map((r) => ({ ...usual, run: r })),
+  { ...usual, together: more },
+  { ...usual, run: 2 * run, together: more },
 ];
 
 interface Skinny {
@@ -87,7 +78,7 @@ interface Side {
 }
 
 const isShort = ({ length }: Skinny): boolean =>
-  typeof length === "number" && length <= shortLength;
+  typeof length === "number" && length <= limits.shortLength;
 
 /**
  * Alternative work splits of a skinny contraction, by name; only those that matter for the layout
@@ -136,9 +127,9 @@ function skinnyOf(context: LoweringContext, cut: Cut): Skinny | undefined {
   const [count, lines] = aFew ? [rows, columns] : [columns, rows];
   const length = totalOf(k);
   if (typeof count !== "number" || count === 0 || count > skinnyLines) return undefined;
-  if (maxOfDim(length) === 0 || maxOfDim(lines) < leastLines) return undefined;
+  if (maxOfDim(length) === 0 || maxOfDim(lines) < limits.leastLines) return undefined;
   const s: Skinny = { context, few, many, k, length, lane: makeLoop("lane", 4), cut };
-  return runsAlongK(s) && maxOfDim(length) < leastAlongK ? undefined : s;
+  return runsAlongK(s) && maxOfDim(length) < limits.leastAlongK ? undefined : s;
 }
 
 interface Part {

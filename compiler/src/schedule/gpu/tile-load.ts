@@ -34,6 +34,7 @@ import { walkExpr } from "../../kernel/walk.ts";
 import { type LoweringContext, openBlock } from "../../lower/context.ts";
 import { nest, renamed } from "../../lower/loops.ts";
 import { choose } from "../../lower/value.ts";
+import { tileLoops } from "../../machine/products.ts";
 import type { KOrder } from "./k-order.ts";
 import { decoded, decodedQuads, type Lines, lineOf, quadOf } from "./lines.ts";
 import { hasNativeHalf } from "./workgroup-limits.ts";
@@ -67,7 +68,7 @@ export interface Plain {
  */
 export function partSize({ lines, pad }: Plain, depth: number, alongK: boolean): number {
   if (alongK) return lines * (depth + pad);
-  return depth * (lines + pad) + (lines < 64 ? lines : 0);
+  return depth * (lines + pad) + (lines < tileLoops.bankedLines ? lines : 0);
 }
 
 /** Elements between the lines of one place of k and those of the next, where they stand apart. */

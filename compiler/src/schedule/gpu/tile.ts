@@ -17,6 +17,8 @@ import type { LoweringContext } from "../../lower/context.ts";
 import { decode, nest, totalOf } from "../../lower/loops.ts";
 import type { Scheduled } from "../../lower/lower.ts";
 import { fromIndex, sumDtype } from "../../lower/value.ts";
+import { tileLoops } from "../../machine/products.ts";
+import { invocationsOf, memoryOf, type Tiling } from "../../machine/tile.ts";
 import { vectorisedParams } from "../vector.ts";
 import { type Region, type Regions, tilesOf } from "./edge-tiles.ts";
 import { kOrderOf } from "./k-order.ts";
@@ -31,7 +33,6 @@ import {
   stepped,
   type Tile,
 } from "./tile-load.ts";
-import { invocationsOf, memoryOf, type Tiling } from "./tile-size.ts";
 import { addReductions, blockOf } from "./tile-store.ts";
 import type { Cut } from "./tiling.ts";
 import { tileBytes, workgroupLimitsOf } from "./workgroup-limits.ts";
@@ -259,6 +260,6 @@ function multiply(
       ...addReductions(columns, range(columns.own / 4), (j) => ref(`b${k}_${j}`, dtype)),
     ];
   });
-  const repeated = rows.own * columns.own > 16 || kk.extent === 1;
+  const repeated = rows.own * columns.own > tileLoops.written || kk.extent === 1;
   return nest([kk], repeated ? "unrolled" : "serial", body);
 }

@@ -3,27 +3,22 @@
  * invocation, BK terms of K staged at a time. A model of what each choice costs decides; nothing
  * is measured here.
  *
- * The model: time = waves · work of a wave / rate. The rate of a tile was measured on a large
- * product; it falls with register pressure (single loads), with occupancy (fewer invocations than
- * fit), and by a prologue and epilogue that count as steps of K. Over 34 products whose every tile
- * had been timed its choice took 4 % longer than the best on average; the rate and the number of
- * rounds alone, 10 % (docs/decisions/gpu-contraction.md).
+ * The model is that of `machine/seconds.ts`, with register pressure and edge tiles. Over 42 products
+ * whose every tile had been timed its choice took 2 % longer than the best on average; the rate and
+ * the number of rounds alone, 10 % (docs/decisions/gpu-contraction.md; tests/gpu/timed-products.test.ts).
  */
 import { type Dim, maxOfDim } from "@kiln-ml/ir";
-import { tileRates } from "../../machine/tile-rates.ts";
+import { edges, tileModel as model, pressure } from "../../machine/products.ts";
+import { isLarge, tilesCost } from "../../machine/seconds.ts";
+import { invocationsOf, memoryOf, type Tiling } from "../../machine/tile.ts";
+import { tileRates, trialTile } from "../../machine/tile-rates.ts";
 import { card } from "../../machine/webgpu.ts";
 import { type Region, type Regions, regionsOf, tilesOf } from "./edge-tiles.ts";
-import { invocationsOf, memoryOf, type Tiling } from "./tile-size.ts";
 import type { WorkgroupLimits } from "./workgroup-limits.ts";
-
-/** Invocations that give each of the four schedulers of a multiprocessor one subgroup. */
-const parted = 128;
-/** What a symbolic extent is taken to be. */
-const usual = 1024;
 
 const sizeOf = (d: Dim): number => {
   const most = maxOfDim(d);
-  return typeof d === "number" ? d : Math.min(most, usual);
+  return typeof d === "number" ? d : Math.min(most, model.usual);
 };
 
 export interface Capacity extends WorkgroupLimits {
@@ -33,13 +28,10 @@ export interface Capacity extends WorkgroupLimits {
   readonly mixed: boolean;
 }
 
-/** Devices with less workgroup memory than this have smaller register files as well. */
-const large = 49152;
-
 const fits = (t: Tiling, { invocations, memory, element }: Capacity): boolean =>
   invocationsOf(t) <= invocations &&
   memoryOf(t, element) <= memory &&
-  (t.tm * t.tn <= 64 || memory >= large);
+  (!isLarge(t) || memory >= model.large);
 
 /** Operands that are brought one element at a time. */
 export interface ScalarLoads {
@@ -54,35 +46,26 @@ export interface ScalarLoads {
 }
 
 /** A tiling that every device takes, to try what operands are like. */
-export const trial: Tiling = { bm: 64, bn: 64, tm: 4, tn: 8, bk: 16 };
+export const trial: Tiling = trialTile;
 
 /**
  * Fraction of the rate left after register pressure. Scalar loads are staged in registers; past
- * about 170 live values the kernel spills, at 155 if loads are guarded, ten earlier if the kernel
- * has tiles of several shapes. Large thread tiles also leave few registers for address arithmetic.
+ * so many live values the kernel spills, earlier if loads are guarded or if it has tiles of several
+ * shapes. Large thread tiles also leave few registers for address arithmetic.
  */
 function registerPressureRate(t: Tiling, singles: ScalarLoads, mixed: boolean): number {
   const lines = (singles.rows ? t.bm : 0) + (singles.columns ? t.bn : 0);
   const held = (lines * t.bk) / invocationsOf(t);
   const results = t.tm * t.tn;
-  // 0.84 to 0.95 of the rate of 64 results, where f32 has more than that.
-  if (singles.widened && held === 0) return results > 64 ? 0.9 : 1;
-  if (held + results > (singles.guarded ? 155 : 170) - (mixed ? 10 : 0)) return 0.4;
+  if (singles.widened && held === 0) return results > model.many ? pressure.widened : 1;
+  const live = (singles.guarded ? pressure.guarded : pressure.live) - (mixed ? pressure.mixed : 0);
+  if (held + results > live) return pressure.spilled;
   if (held === 0) return 1;
-  if (singles.window && results > 32) return held > 24 ? 0.75 : 0.89;
-  return held > 24 && results <= 64 ? 0.85 : 0.9;
+  const many = held > pressure.many;
+  if (singles.window && results > model.middle)
+    return many ? pressure.windowOfMany : pressure.window;
+  return many && results <= model.many ? pressure.rateOfMany : pressure.rate;
 }
-
-/**
- * Invocations resident on a multiprocessor, by the registers that a thread tile takes: occupancy.
- */
-const resident = (t: Tiling): number => (t.tm * t.tn > 64 ? 256 : t.tm * t.tn > 32 ? 512 : 1024);
-
-/**
- * Prologue and epilogue of a workgroup in steps of K, if it is alone on its multiprocessor and its
- * epilogue reads and stores nothing.
- */
-const overhead = 64;
 
 /** What a product computes. */
 export interface Extents {
@@ -96,47 +79,15 @@ export interface Extents {
 }
 
 /**
- * The time that `count` workgroups take which are resident on one multiprocessor, in results at
- * the full rate. Low occupancy exposes memory latency, more so with large thread tiles; with few
- * resident workgroups, the prologue and epilogue of one overlap less with the main loop of
- * another.
- */
-function waveCost(t: Tiling, rate: number, count: number, extents: Extents): number {
-  const many = t.tm * t.tn > 64;
-  const full = resident(t);
-  const here = Math.min(full, count * invocationsOf(t));
-  const idle = t.tm * t.tn > 32 ? Math.min(1, here / parted) : 1;
-  const waits = many ? (here / full) ** 0.85 : (here / full) ** 0.22 * idle;
-  const length = sizeOf(extents.length);
-  const more = (overhead * (1 + extents.epilogueTraffic) * (many ? 2 : 1)) / count;
-  return (count * t.bm * t.bn * (length + more)) / (rate * waits * Math.max(1, length));
-}
-
-/**
- * A multiprocessor takes as many workgroups as it has room for, wave after wave; the launch ends
- * with those that have one more than the others.
- */
-function costOf(t: Tiling, rate: number, tiles: number, extents: Extents): number {
-  const room = Math.max(1, Math.floor(resident(t) / invocationsOf(t)));
-  const each = tiles / card.units;
-  const waves = Math.floor(each / room);
-  const rest = Math.ceil(each - waves * room);
-  const last = rest > 0 ? waveCost(t, rate, rest, extents) : 0;
-  return last + (waves > 0 ? waves * waveCost(t, rate, room, extents) : 0);
-}
-
-/**
- * Cost of edge tiles, whose invocations read much for few results: 0.3 of the rate at 128
- * invocations. Fewer hide no latency, and more find no room beside whole tiles of as many.
+ * Cost of edge tiles, whose invocations read much for few results. Fewer than as many invocations as
+ * whole tiles have hide no latency, and more find no room beside them.
  */
 function edgeCost(band: Region): number {
   const { tiling } = band;
   const area = tiling.bm * tiling.bn;
-  return ((tilesOf(band) / card.units) * area) / (invocationsOf(tiling) === 128 ? 0.3 : 0.06);
+  const rate = invocationsOf(tiling) === edges.invocations ? edges.rate : edges.otherRate;
+  return ((tilesOf(band) / card.units) * area) / rate;
 }
-
-/** Less gain than this is not worth the longer kernel. */
-const worthEdges = 1.05;
 
 /**
  * A tiling, and the parts of the results where what is left beyond whole tiles is tiled otherwise.
@@ -160,21 +111,22 @@ export function cutsOf(extents: Extents, capacity: Capacity, singles: ScalarLoad
     number,
     number,
   ];
+  const sums = { length: sizeOf(extents.length), epilogueTraffic: extents.epilogueTraffic };
   const costs: { cut: Cut; cost: number }[] = [];
   for (const [tiling, large] of tileRates) {
     if (!fits(tiling, capacity)) continue;
     const rateOf = (mixed: boolean): number => large * registerPressureRate(tiling, singles, mixed);
     const range = (limit: number) => ({ from: 0, limit });
     const whole = { tiling, rows: range(rows), columns: range(columns) };
-    const cost = costOf(tiling, rateOf(false), tilesOf(whole) * times, extents);
+    const cost = tilesCost(tiling, rateOf(false), tilesOf(whole) * times, sums, card);
     costs.push({ cut: { tiling, mixed: undefined }, cost });
     const both = [extents.rows, extents.columns] as const;
     const mixed = capacity.mixed ? regionsOf(tiling, both, capacity) : undefined;
     if (!mixed) continue;
     const [most, ...bands] = mixed.regions;
-    const main = costOf(tiling, rateOf(true), tilesOf(most!) * times, extents);
+    const main = tilesCost(tiling, rateOf(true), tilesOf(most!) * times, sums, card);
     const rest = bands.reduce((sum, b) => sum + edgeCost(b) * times, 0);
-    costs.push({ cut: { tiling, mixed }, cost: worthEdges * (main + rest) });
+    costs.push({ cut: { tiling, mixed }, cost: model.worthEdges * (main + rest) });
   }
   costs.sort((a, b) => a.cost - b.cost);
   const least = costs[0]!.cost;

@@ -13,6 +13,7 @@ import type { Stmt } from "../../kernel/kernel.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import { decode, nest } from "../../lower/loops.ts";
 import type { Scheduled } from "../../lower/lower.ts";
+import { attention as sizes } from "../../machine/products.ts";
 import { vectorisedParams } from "../vector.ts";
 import { blocksOf, product, weigh } from "./attention-blocks.ts";
 import { storeSums } from "./attention-store.ts";
@@ -37,7 +38,8 @@ export function gpuWeighted(context: LoweringContext): Scheduled {
   // Longer steps have fewer barriers, but leave memory for fewer workgroups at a time: they pay for
   // heads of 64 alone.
   const columns = columnsEach(attention!.sums[0]!.columns);
-  const t = tileOf(context, rowsOf(context), columns === 8 ? 32 : 16);
+  const deepest = columns === 8 ? sizes.deepestOf64 : sizes.deepestOfGradient;
+  const t = tileOf(context, rowsOf(context), deepest);
   const b = blocksOf(t);
   const lineTile = makeLoop("lineTile", ceilDiv(t.line.extent, linesPerTile));
   const { start, end } = lineTilesOf(t);
@@ -73,13 +75,11 @@ export function gpuWeighted(context: LoweringContext): Scheduled {
   };
 }
 
-/** Accumulators of an invocation that leave it registers for the rest. */
-const mostAccumulators = 128;
 function rowsOf(context: LoweringContext): number {
   const { made, sums } = context.group.attention!;
   const each = made.length * linesEach + sums.length * columnsEach(sums[0]!.columns);
   let most = 4;
-  while (most > 1 && most * each > mostAccumulators) most /= 2;
+  while (most > 1 && most * each > sizes.mostAccumulators) most /= 2;
   return rowsUpTo(most, context);
 }
 

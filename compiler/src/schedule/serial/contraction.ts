@@ -17,17 +17,10 @@ import { eachStmt } from "../../kernel/walk.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import { totalOf } from "../../lower/loops.ts";
 import { loopsAlong, naiveContraction } from "../../lower/naive.ts";
+import { products } from "../../machine/js.ts";
 import { type Moved, naive, type Step } from "../recipe.ts";
 import { apply, where } from "./recipe.ts";
 import { serialRows } from "./rows.ts";
-
-/** Columns of b staged at once: 64 columns of 1,024 elements are 256 KB, the usual L2. */
-const columnBlock = 64;
-/**
- * All of a is staged once if it has at most this many elements; otherwise 4 rows at a time, again
- * for each block.
- */
-const wholeLimit = 1 << 22;
 
 /** The register tile, smaller where an extent is. */
 const tileOf = (m: Dim, n: Dim): { rows: number; columns: number } => ({
@@ -44,8 +37,11 @@ export function serialContraction(context: LoweringContext): Moved {
   ];
   const [m, n, k] = [rows, columns, depth].map(totalOf) as [Dim, Dim, Dim];
   const tile = tileOf(m, n);
-  const whole = isStatic(m) && isStatic(k) && m * k <= wholeLimit;
-  const block = Math.min(columnBlock, Math.ceil(maxOfDim(n) / tile.columns) * tile.columns);
+  const whole = isStatic(m) && isStatic(k) && m * k <= products.wholeLimit;
+  const block = Math.min(
+    products.columnBlock,
+    Math.ceil(maxOfDim(n) / tile.columns) * tile.columns,
+  );
   const names = (loops: readonly Loop[]): string[] => loops.map((l) => l.name);
   const panel = (value: string, name: string, before: string, ...layout: string[]): Step => {
     return ["stage", "double", value, name, before, ...layout];

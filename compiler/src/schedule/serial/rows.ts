@@ -16,17 +16,11 @@ import type { LoweringContext } from "../../lower/context.ts";
 import { naiveRows } from "../../lower/naive.ts";
 import { phasesOf, rootReduces } from "../../lower/rows.ts";
 import { doubled } from "../../lower/value.ts";
+import { columns, maps } from "../../machine/js.ts";
+import { texts } from "../../sizes.ts";
 import { inColumns, keptIn, readsByColumn } from "../columns.ts";
-import { type Extent, loopsOf, mostWritten } from "../loop-moves.ts";
+import { type Extent, loopsOf } from "../loop-moves.ts";
 import { apply, type Moved, naive, type Step } from "../recipe.ts";
-
-/** Elements an iteration of a large map with fewer ops than this has. */
-const [repeated, cheapOps] = [4, 12];
-/** Elements from which on a map is large. */
-const largeMap = 4096;
-
-/** Columns at once: two cache lines of f32. Sums are kept in double, as scalar ones of js are. */
-export const columnWidth = 32;
 
 export function serialRows(context: LoweringContext): Moved {
   const { group } = context;
@@ -46,9 +40,9 @@ export function serialRows(context: LoweringContext): Moved {
     // Few rows need no array, but the same rounding as many: symbols have any extent.
     steps.push(
       ...keptIn(last.body, (a) => doubled(a.dtype)),
-      ...(small ? [] : inColumns(last, columnWidth, "serial")),
+      ...(small ? [] : inColumns(last, columns.width, "serial")),
     );
-  else if (pays(outer, last)) steps.push(["unroll", last.name, repeated]);
+  else if (pays(outer, last)) steps.push(["unroll", last.name, maps.repeated]);
   return apply(merged, ...steps);
 }
 
@@ -58,20 +52,20 @@ export function serialRows(context: LoweringContext): Moved {
  */
 function pays(outer: readonly Extent[], last: Of<"loop">): boolean {
   const total = outer.reduce((n, l) => n * maxOfDim(l.extent), 1);
-  if (total < largeMap || modDim(last.extent, repeated) !== 0) return false;
+  if (total < maps.large || modDim(last.extent, maps.repeated) !== 0) return false;
   let ops = 0;
   let plain = last.body.every((s) => s.kind === "store");
   walkStmts(last.body, {
     expr: (e) => {
-      if (e.kind === "call") ops += opRecord(e.op).costly ? cheapOps : 1;
+      if (e.kind === "call") ops += opRecord(e.op).costly ? maps.cheap : 1;
       if (e.kind === "test" || (e.kind === "load" && e.guard.length > 0)) plain = false;
     },
     dim: (index) => {
       plain &&= strideOf(index, last.name) !== undefined;
     },
   });
-  return plain && ops < cheapOps;
+  return plain && ops < maps.cheap;
 }
 
 const isSmall = (loops: readonly Extent[]): boolean =>
-  loops.reduce((n, l) => n * maxOfDim(l.extent), 1) <= mostWritten;
+  loops.reduce((n, l) => n * maxOfDim(l.extent), 1) <= texts.written;

@@ -10,10 +10,11 @@ import { maxOfDim } from "@kiln-ml/ir";
 import type { LoweringContext } from "../../lower/context.ts";
 import { naiveScan } from "../../lower/naive.ts";
 import { doubled } from "../../lower/value.ts";
+import { columns as prefers } from "../../machine/js.ts";
+import { texts } from "../../sizes.ts";
 import { inColumns, keptIn, scansByColumn } from "../columns.ts";
-import { loopsOf, mostWritten } from "../loop-moves.ts";
+import { loopsOf } from "../loop-moves.ts";
 import { apply, type Moved, naive } from "../recipe.ts";
-import { columnWidth } from "./rows.ts";
 
 export function serialScan(context: LoweringContext): Moved {
   const [axis] = context.group.inner;
@@ -24,6 +25,6 @@ export function serialScan(context: LoweringContext): Moved {
   const kept = columns
     ? apply(merged, ...keptIn(columns.body, (a) => (a.widened ? doubled(a.dtype) : a.dtype)))
     : merged;
-  if (maxOfDim(axis!.extent) <= mostWritten) return apply(kept, ["mark", axis!.name, "unrolled"]);
-  return columns ? apply(kept, ...inColumns(columns, columnWidth, "serial")) : kept;
+  if (maxOfDim(axis!.extent) <= texts.written) return apply(kept, ["mark", axis!.name, "unrolled"]);
+  return columns ? apply(kept, ...inColumns(columns, prefers.width, "serial")) : kept;
 }

@@ -18,6 +18,7 @@ import { strideOf } from "../../kernel/stride.ts";
 import { walkStmts } from "../../kernel/walk.ts";
 import { type LoweringContext, openBlock } from "../../lower/context.ts";
 import { nest } from "../../lower/loops.ts";
+import { dots as limits } from "../../machine/wasm.ts";
 import { isAffine } from "./affine.ts";
 import type { Sides } from "./contraction.ts";
 import { type Depth, depthOf, type Lines, overBlocks, type Run } from "./lines.ts";
@@ -36,28 +37,23 @@ import {
   type WorkItem,
 } from "./work-items.ts";
 
-/**
- * Terms whose sum is kept in lanes: of one product, which has up to 32 accumulators, and of
- * several.
- */
-const [depthOfOne, depthOfMany] = [4096, 2048];
-const mostRows = 4;
-/** Runs along memory that are shorter do not pay for adding up the lanes. */
-const leastRun = 16;
-
 export function dotPhases(
   context: LoweringContext,
   operands: { a: Operand; b: Operand },
   sides: Sides,
 ) {
   const { rows, columns } = sides;
-  if (!isStatic(rows.total) || rows.total > mostRows || rows.total === 0) return undefined;
+  if (!isStatic(rows.total) || rows.total > limits.mostRows || rows.total === 0) return undefined;
   const alone = maxOfDim(columns.total) * rows.total === 1;
-  const depth = depthOf(context, [operands.a, operands.b], alone ? depthOfOne : depthOfMany);
+  const depth = depthOf(
+    context,
+    [operands.a, operands.b],
+    alone ? limits.depthOfOne : limits.depthOfMany,
+  );
   if (!alongDepth(context, rows, depth, true) || !alongDepth(context, columns, depth, false))
     return undefined;
   const tile = { rows: rows.total, columns: columnsAtOnce(rows.total, columns) };
-  const block = blockOf(context, sides, tile, { rows: tile.rows, columns: 64 });
+  const block = blockOf(context, sides, tile, { rows: tile.rows, columns: limits.columns });
   return [
     overWorkItems(context, sides, block, (unit) => ({
       arrays: sumArrays(context, block, depth),
@@ -110,7 +106,7 @@ function columnsOf(
 function columnsAtOnce(rows: number, columns: Lines): number {
   const most = rows === 1 ? 8 : rows === 2 ? 4 : 2;
   const all = maxOfDim(columns.total);
-  if (all * rows <= 9) return Math.max(1, all);
+  if (all * rows <= limits.sumsInFlight) return Math.max(1, all);
   return most;
 }
 
@@ -121,7 +117,7 @@ function columnsAtOnce(rows: number, columns: Lines): number {
 function alongDepth(context: LoweringContext, lines: Lines, depth: Depth, plain: boolean): boolean {
   const { run } = depth.block(0);
   const last = run.loops.at(-1)!;
-  if (maxOfDim(last.extent) < leastRun) return false;
+  if (maxOfDim(last.extent) < limits.leastRun) return false;
   const line = makeLoop("line", lines.total);
   const block = openBlock(context);
   const value = lines.value(block, new Map([...lines.at(line.at), ...run.rename]));

@@ -30,6 +30,7 @@ import type { LoweringContext } from "../../lower/context.ts";
 import { openBlock } from "../../lower/context.ts";
 import { collapse, totalOf } from "../../lower/loops.ts";
 import type { Values } from "../../lower/value.ts";
+import { workItems } from "../../machine/wasm.ts";
 import type { Operand } from "./operand.ts";
 
 export interface Lines {
@@ -45,9 +46,6 @@ export interface Lines {
   value(block: Values, rename: Rename): Expr;
 }
 
-/** Outer loops become units of their own if the inner ones still have this many lines. */
-const leastLines = 16;
-
 /**
  * The lines over `loops`, of which `merged` are neighbours merged where the places of the results
  * allow it; what could not be merged stands outside if `spread`.
@@ -60,7 +58,7 @@ export function linesOf(
   spread: boolean,
 ): Lines {
   const last = merged.loops.at(-1);
-  const apart = spread && last !== undefined && minOfDim(last.extent) >= leastLines;
+  const apart = spread && last !== undefined && minOfDim(last.extent) >= workItems.leastLines;
   const own = apart ? [last] : merged.loops;
   const strides = stridesOf(own.map((l) => l.extent));
   const at = (line: Dim): Rename => {

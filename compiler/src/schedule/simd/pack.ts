@@ -27,7 +27,7 @@ import { lanesOf } from "../../kernel/lanes.ts";
 import type { Rename } from "../../kernel/map.ts";
 import { type LoweringContext, openBlock } from "../../lower/context.ts";
 import { nest } from "../../lower/loops.ts";
-import { mostWritten } from "../loop-moves.ts";
+import { texts } from "../../sizes.ts";
 import { isAffine, stepsBy } from "./affine.ts";
 import type { Lines, Run } from "./lines.ts";
 
@@ -146,7 +146,7 @@ function overRun(run: Run, last: LoopKind, body: readonly Stmt[]): Stmt[] {
   let [at, product] = [run.loops.length, 1];
   for (; at > 0; at--) {
     const { extent } = run.loops[at - 1]!;
-    if (!isStatic(extent) || extent * product > mostWritten) break;
+    if (!isStatic(extent) || extent * product > texts.written) break;
     product *= extent;
   }
   const inner = nest(run.loops.slice(at), "unrolled", body);

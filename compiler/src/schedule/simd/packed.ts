@@ -26,6 +26,7 @@ import { type LoweringContext, openBlock } from "../../lower/context.ts";
 import { decode, nest, totalOf } from "../../lower/loops.ts";
 import type { Values } from "../../lower/value.ts";
 import { vectorTiles } from "../../machine/vectors.ts";
+import { packed } from "../../machine/wasm.ts";
 import { isAffine, stepsBy } from "./affine.ts";
 import type { Sides } from "./contraction.ts";
 import { type Depth, depthOf, type Lines, overBlocks, type Part, type Run } from "./lines.ts";
@@ -47,18 +48,6 @@ import {
   type WorkItem,
 } from "./work-items.ts";
 
-/** Steps of depth in a block: panels of this depth fit the first cache. */
-export const blockDepth = 320;
-/** Shallow products do little with a block of sums, so that it should stay in the first cache. */
-const shallow = 32;
-/**
- * Panels packed together where their lines lie side by side: as many streams as the first cache has
- * room for in one place.
- */
-const groupOfPanels = 8;
-/** Rows that lie in a unit's private memory have at most this many elements. */
-const privateRows = 1 << 16;
-
 /** A product, and the tiles and blocks in which it is computed. */
 export interface Plan {
   readonly context: LoweringContext;
@@ -75,17 +64,17 @@ export function packedPhases(
 ) {
   const few = maxOfDim(sides.rows.total) <= 4;
   const lanes = lanesIn(context);
-  const deep = vectorTiles[lanes]?.depth ?? blockDepth;
-  const depth = depthOf(context, [operands.a, operands.b], few ? blockDepth / 5 : deep);
+  const deep = vectorTiles[lanes]?.depth ?? packed.depth;
+  const depth = depthOf(context, [operands.a, operands.b], few ? packed.depth / 5 : deep);
   const tile = tileOf(sides.rows.total, sides.columns.total, lanes);
-  const rows = maxOfDim(depth.total) <= shallow ? 64 : 256;
+  const rows = maxOfDim(depth.total) <= packed.shallow ? packed.shallowRows : packed.rows;
   const size = { rows: tile.rows, columns: widthOf(tile) };
-  const block = blockOf(context, sides, size, { rows, columns: 64 });
+  const block = blockOf(context, sides, size, { rows, columns: packed.columns });
   const plan: Plan = { context, sides, depth, tile, block };
   let packing: Stmt[] = [];
   const units = overWorkItems(context, sides, block, (unit) => {
     const elements = mulDim(block.rows, depth.total);
-    const alone = unit.only && isStatic(elements) && elements <= privateRows;
+    const alone = unit.only && isStatic(elements) && elements <= packed.privateRows;
     const rowsAt = packedRows(plan, alone);
     if (!alone) packing = packingPhase(plan, rowsAt);
     const arrays = [
@@ -103,16 +92,13 @@ export function packedPhases(
   return [packing, units];
 }
 
-/** A tile of five rows takes as long as this many of one of four. */
-const longer = 1.17;
-
 /** Ten vector sums where the rows fill them, eight, or as many as the extents have use for. */
 export function tileOf(m: Dim, n: Dim, lanes: number): Tile {
   const [rows, columns] = [Math.max(1, maxOfDim(m)), Math.max(1, maxOfDim(n))];
   if (vectorTiles[lanes] && rows > 4) return { ...wideTile(rows, columns, lanes), lanes };
   if (columns <= lanes && rows > 4) return { rows: 8, vectors: 1, lanes };
   const least = minOfDim(m);
-  if (least > 4 && Math.ceil(least / 5) * longer < Math.ceil(least / 4))
+  if (least > 4 && Math.ceil(least / 5) * packed.longer < Math.ceil(least / 4))
     return { rows: 5, vectors: 2, lanes };
   const wanted = rows >= 4 ? 2 : rows === 1 ? 8 : rows === 2 ? 4 : 2;
   const vectors = Math.min(wanted, Math.ceil(columns / lanes));
@@ -163,10 +149,10 @@ const packRows = (plan: Plan, rows: PackedRows, panel: Dim, run: Run): Stmt[] =>
 
 function packingPhase(plan: Plan, to: PackedRows): Stmt[] {
   const { context, sides, depth, tile } = plan;
-  const group = makeLoop("group", ceilDiv(sides.rows.total, tile.rows * groupOfPanels));
-  const first = mulDim(group.at, groupOfPanels);
+  const group = makeLoop("group", ceilDiv(sides.rows.total, tile.rows * packed.panelsTogether));
+  const first = mulDim(group.at, packed.panelsTogether);
   const base = (panel: Dim) => to.base(panel, 0);
-  const panels = { name: to.name, width: tile.rows, first, count: groupOfPanels, base };
+  const panels = { name: to.name, width: tile.rows, first, count: packed.panelsTogether, base };
   const together = packPanels(context, sides.rows, panels, depth.whole);
   const panel = panelsOf(plan);
   const inner = together ? group : panel;

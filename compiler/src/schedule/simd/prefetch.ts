@@ -27,19 +27,10 @@ import { mapBlock } from "../../kernel/map.ts";
 import { indexName } from "../../kernel/names.ts";
 import { strideOf } from "../../kernel/stride.ts";
 import { eachStmt, walkStmts } from "../../kernel/walk.ts";
+import { prefetches as limits } from "../../machine/wasm.ts";
 
 type Loop = Of<"loop">;
 type Prefetch = Of<"prefetch">;
-
-/** Elements of a page, of 4 bytes each. */
-const page = 1024;
-/**
- * Of shorter rows several share a page, and prefetches cost more than they save; a later one that
- * is longer is lost before it is used.
- */
-const [shortest, longest] = [page / 2, 8 * page];
-/** Matrices of fewer elements stay in cache altogether. */
-const leastElements = 1 << 18;
 
 /**
  * The statements of a kernel whose last one is the loop over its rows, with prefetches in it. Where
@@ -53,8 +44,9 @@ export function prefetchAhead(body: readonly Stmt[]): readonly Stmt[] {
   const lines = linesIn(rows.body);
   const costly = lines.findLast(isCostly);
   const at = costly ?? lines.at(-1);
-  if (!at || !isStatic(at.extent) || at.extent < shortest || at.extent > longest) return body;
-  if (isStatic(rows.extent) && rows.extent * at.extent < leastElements) return body;
+  if (!at || !isStatic(at.extent) || at.extent < limits.shortest || at.extent > limits.longest)
+    return body;
+  if (isStatic(rows.extent) && rows.extent * at.extent < limits.leastElements) return body;
   const ahead = indexName("ahead");
   const reads = loadsOf(lines, streamed(rows, at)).map(
     ({ from, index }): Prefetch => ({
@@ -70,7 +62,7 @@ export function prefetchAhead(body: readonly Stmt[]): readonly Stmt[] {
     lines.length > 1 || costly
       ? [{ ...at, body: [...prefetches, ...at.body] }]
       : [...oncePerPage(at, reads), at];
-  const later = addDim(loopVar(rows.name, rows.extent), Math.ceil(page / at.extent));
+  const later = addDim(loopVar(rows.name, rows.extent), Math.ceil(limits.page / at.extent));
   const value = minDim(later, subDim(rows.extent, 1));
   const inside = [
     { kind: "letIndex", name: ahead, value } as const,
@@ -140,7 +132,10 @@ function storesOf(lines: readonly Loop[], chosen: Chosen): Prefetch[] {
 
 /** The prefetches for the first element of each page of the line. */
 function oncePerPage({ name, extent }: Loop, prefetches: readonly Prefetch[]): Prefetch[] {
-  const pages = Array.from({ length: Math.ceil((extent as number) / page) }, (_, i) => i * page);
+  const pages = Array.from(
+    { length: Math.ceil((extent as number) / limits.page) },
+    (_, i) => i * limits.page,
+  );
   return prefetches.flatMap((t) =>
     pages.map((at) => ({ ...t, index: substitute(t.index, new Map([[name, at]])) })),
   );

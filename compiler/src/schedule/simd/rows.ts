@@ -20,26 +20,12 @@ import type { LoweringContext } from "../../lower/context.ts";
 import { naiveRows } from "../../lower/naive.ts";
 import { accName, phasesOf, rootReduces } from "../../lower/rows.ts";
 import { sumDtype } from "../../lower/value.ts";
+import { columns, loops as limits, squares } from "../../machine/wasm.ts";
 import { inColumns, keptIn, readsByColumn } from "../columns.ts";
 import { compensated } from "../compensate.ts";
 import { type Extent, loopsOf } from "../loop-moves.ts";
 import { type Moved, naive, type Step } from "../recipe.ts";
 import { apply } from "./recipe.ts";
-
-/** Inner loops of at most this many iterations are written out. */
-const unrollLimit = 16;
-/** Expressions that written out loops have, all iterations together. */
-const mostParts = 200;
-/** Elements of a map that one unit of work has. */
-const mapBlock = 4096;
-/**
- * Square of a transposing map that is walked as one: a cache line of the side that jumps, and its
- * lines in L1.
- */
-const [jumpBlock, runBlock] = [16, 64];
-
-/** Rows that are summed before their sum is added to the total, and those added at once. */
-const [rowBlock, together] = [64, 4];
 
 /**
  * `ofAnyLength`: sums that are known to be short are added up in the order of those that are not.
@@ -74,7 +60,7 @@ const flat = (outer: readonly Extent[]): Step[] =>
   outer.length < 2 ? [] : [["flatten", "row", ...outer.map((l) => l.name)]];
 
 const isSmall = (loops: readonly Extent[]): boolean =>
-  loops.reduce((n, l) => n * maxOfDim(l.extent), 1) <= unrollLimit;
+  loops.reduce((n, l) => n * maxOfDim(l.extent), 1) <= limits.unrolled;
 
 /**
  * True if the statements stay readable, and quick to compile, when they are repeated for each
@@ -87,7 +73,7 @@ function isShort(loops: readonly Extent[], body: readonly Stmt[]): boolean {
       parts++;
     },
   });
-  return parts * maxOfDim(sizeOf(loops.map((l) => l.extent))) <= mostParts;
+  return parts * maxOfDim(sizeOf(loops.map((l) => l.extent))) <= limits.mostParts;
 }
 
 /**
@@ -129,10 +115,10 @@ function mapRecipe(
   if (jump && jumps(jump, last, line)) return inSquares(rest.slice(0, -1), jump, last);
   const few =
     isStatic(sizeOf(rest.map((l) => l.extent))) &&
-    (sizeOf(rest.map((l) => l.extent)) as number) < 16;
-  if (few && maxOfDim(last.extent) > mapBlock)
+    (sizeOf(rest.map((l) => l.extent)) as number) < limits.unrolled;
+  if (few && maxOfDim(last.extent) > limits.mapBlock)
     return [
-      ["split", last.name, mapBlock],
+      ["split", last.name, limits.mapBlock],
       ...(rest[0] ? [["reorder", blockOf(last), rest[0].name] as const] : []),
       ...rest.map(serial),
       inLanes(within(last)),
@@ -145,14 +131,14 @@ const within = ({ name }: Extent): string => `${plainName(name)}In`;
 
 /** True if some loads run along `jump` while the stores run along `last`: a transposition. */
 function jumps(jump: Extent, last: Extent, body: readonly Stmt[]): boolean {
-  if (maxOfDim(jump.extent) < jumpBlock || maxOfDim(last.extent) < runBlock) return false;
+  if (maxOfDim(jump.extent) < squares.jump || maxOfDim(last.extent) < squares.run) return false;
   return stepsAlong(jump, body).unit > 0 && stepsAlong(last, body).other > 0;
 }
 
 /** Squares of both loops, so that cache lines are used up before they are lost. */
 const inSquares = (outer: readonly Extent[], jump: Extent, last: Extent): Step[] => [
-  ["split", jump.name, jumpBlock],
-  ["split", last.name, runBlock],
+  ["split", jump.name, squares.jump],
+  ["split", last.name, squares.run],
   ["reorder", blockOf(last), within(jump)],
   ...[within(jump), blockOf(last), ...(outer.length > 0 ? [blockOf(jump)] : [])].map(
     (name): Step => ["mark", name, "serial"],
@@ -182,12 +168,12 @@ function columnRecipe(
       ]
     : [];
   // A row at a time where the other inner loops would come between rows.
-  const several = cut === inner.at(-1) && rows >= together;
-  const inFours: Step[] = several ? [["unroll", size ? "r" : cut.name, together]] : [];
+  const several = cut === inner.at(-1) && rows >= columns.together;
+  const inFours: Step[] = several ? [["unroll", size ? "r" : cut.name, columns.together]] : [];
   // Lanes are printed several at a time where their statements are few; a loop counts as many.
   if (several && !bindsIn(body, cut.name)) inFours.push(["writeOut", "e"]);
   // Fewer of few columns at once, so that threads find work; wide blocks are read faster.
-  const width = isStatic(extent) && extent >= 4096 ? 1024 : 512;
+  const width = isStatic(extent) && extent >= columns.many ? columns.wide : columns.width;
   return [
     ...inner.map(serial),
     ...keptIn(body, (a) => sumDtype(a.dtype)),
@@ -209,13 +195,13 @@ function bindsIn(body: readonly Stmt[], loop: string): boolean {
   return binds;
 }
 
-/** The loop that is split into parts of about `rowBlock` rows, and how many iterations a part has. */
+/** The loop that is split into parts of about `columns.rows` rows, and how many iterations a part has. */
 function partOf(inner: readonly Extent[], parted: boolean) {
   const most = inner.map((l) => maxOfDim(l.extent));
-  if (!parted || most.reduce((n, m) => n * m, 1) <= rowBlock)
+  if (!parted || most.reduce((n, m) => n * m, 1) <= columns.rows)
     return { cut: inner[0]!, size: undefined, rows: most[0]! };
   let [at, below] = [inner.length - 1, 1];
-  for (; at > 0 && below * most[at]! <= rowBlock; at--) below *= Math.max(1, most[at]!);
-  const size = Math.max(1, Math.floor(rowBlock / below));
+  for (; at > 0 && below * most[at]! <= columns.rows; at--) below *= Math.max(1, most[at]!);
+  const size = Math.max(1, Math.floor(columns.rows / below));
   return { cut: inner[at]!, size, rows: Math.min(size, most[at]!) };
 }

@@ -11,17 +11,12 @@ import { naiveScan } from "../../lower/naive.ts";
 import { accName } from "../../lower/rows.ts";
 import { runningOf } from "../../lower/scans.ts";
 import { sumDtype } from "../../lower/value.ts";
+import { columns, sums as limits, loops } from "../../machine/wasm.ts";
 import { inColumns, keptIn, scansByColumn } from "../columns.ts";
 import { compensated } from "../compensate.ts";
 import { loopsOf } from "../loop-moves.ts";
 import { type Moved, naive, type Step } from "../recipe.ts";
 import { apply } from "./recipe.ts";
-
-/** Loops of at most this many iterations are written out. */
-const unrollLimit = 16;
-/** Terms of a sum that are added up before their sum is added to the total. */
-const sumBlock = 64;
-const columnWidth = 512;
 
 export function simdScan(context: LoweringContext): Moved {
   const axis = context.group.inner[0]!;
@@ -32,20 +27,20 @@ export function simdScan(context: LoweringContext): Moved {
   const sums = runningOf(context)
     .filter(isSum)
     .map((t) => accName(context, t));
-  const long = maxOfDim(axis.extent) > sumBlock && sums.length > 0;
+  const long = maxOfDim(axis.extent) > limits.chain && sums.length > 0;
   const blocks: Step[] = long
     ? [
-        ["split", axis.name, sumBlock, "part", "r"],
+        ["split", axis.name, limits.chain, "part", "r"],
         ["inline", axis.name],
         ["splitSum", "part", ...sums],
       ]
     : [];
   if (last && scansByColumn(context, last, axis, line)) {
     const kept = keptIn(line, (a) => (a.widened ? sumDtype(a.dtype) : a.dtype));
-    return apply(merged, ...kept, ...blocks, ...inColumns(last, columnWidth, "simd"));
+    return apply(merged, ...kept, ...blocks, ...inColumns(last, columns.width, "simd"));
   }
   const kept = keptIn(line, (a) => (long && sums.includes(a.name) ? sumDtype(a.dtype) : a.dtype));
-  const small = maxOfDim(axis.extent) <= unrollLimit;
+  const small = maxOfDim(axis.extent) <= loops.unrolled;
   const along: Step[] = small ? [["mark", axis.name, "unrolled"]] : [];
   return apply(merged, ...kept, ...blocks, ...along, ["inLanes", ...outer.map((l) => l.name)]);
 }

@@ -23,21 +23,16 @@ import { constant, load, ref } from "../../kernel/expr.ts";
 import type { Stmt } from "../../kernel/kernel.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import { nest } from "../../lower/loops.ts";
+import { packed, splitK } from "../../machine/wasm.ts";
 import { mayBeMany } from "../compensate.ts";
 import { isAffine } from "./affine.ts";
 import type { Sides } from "./contraction.ts";
 import { type Depth, depthOf, outermost, type Part } from "./lines.ts";
 import type { Operand } from "./operand.ts";
 import { lanesIn } from "./pack.ts";
-import { blockDepth, type Plan, tileOf, tiles } from "./packed.ts";
+import { type Plan, tileOf, tiles } from "./packed.ts";
 import { results, widthOf } from "./tile.ts";
 import { around, arrayOf, clearSums, dtypeOf, inBlock, type Sums } from "./work-items.ts";
-
-const mostParts = 16;
-/** The sums of a part fit the second cache. */
-const mostSums = 1 << 17;
-/** The depth that a part has at least. */
-const leastDepth = 512;
 
 export function splitPhases(
   context: LoweringContext,
@@ -49,8 +44,11 @@ export function splitPhases(
     return undefined;
   const tile = tileOf(m, n, lanesIn(context));
   const block = { rows: roundUp(m, tile.rows), columns: roundUp(n, widthOf(tile)) };
-  const depth = depthOf(context, [operands.a, operands.b], blockDepth);
-  if (block.rows * block.columns > mostSums || minOfDim(depth.total) < (leastDepth * mostParts) / 2)
+  const depth = depthOf(context, [operands.a, operands.b], packed.depth);
+  if (
+    block.rows * block.columns > splitK.mostSums ||
+    minOfDim(depth.total) < (splitK.leastDepth * splitK.mostParts) / 2
+  )
     return undefined;
   const plan: Plan = { context, sides, depth, tile, block };
   const { parts, range } = partsOf(depth);
@@ -78,7 +76,7 @@ export function splitPhases(
 function partsOf(depth: Depth): { parts: Dim; range(part: Dim): Part } {
   const { extent, step } = outermost(depth);
   const blocks = ceilDiv(extent, step);
-  const most = Math.min(mostParts, Math.max(1, maxOfDim(blocks)));
+  const most = Math.min(splitK.mostParts, Math.max(1, maxOfDim(blocks)));
   const size = mulDim(ceilDiv(blocks, most), step);
   const startOf = (part: Dim): Dim => mulDim(part, size);
   return {

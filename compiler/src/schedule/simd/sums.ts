@@ -16,24 +16,18 @@ import { mapBlock, mapStmts } from "../../kernel/map.ts";
 import { plainName } from "../../kernel/names.ts";
 import { bodyOf } from "../../kernel/parts.ts";
 import { eachStmt } from "../../kernel/walk.ts";
+import { sums as limits } from "../../machine/wasm.ts";
 import { promote } from "../accumulator-moves.ts";
 import { addToTotal, compensated, declareF32, declareRest } from "../compensate.ts";
 
 type Loop = Of<"loop">;
 
-/** Terms that one accumulator takes in one after the other. */
-const chain = 64;
-/**
- * Elements of a loop in lanes: of one sum, which has up to 32 accumulators, and where several share
- * the registers.
- */
-const [oneInLanes, someInLanes] = [2048, 1024];
 /** The statements with long sums of f32, and of halves as f32, in blocks. */
 export function blockSums(body: readonly Stmt[]): Stmt[] {
   const halves: string[] = [];
   eachStmt(body, (s) => {
     if (s.kind === "acc" && s.dtype !== compensated(s.dtype) && compensated(s.dtype))
-      if (chainIn(body, s.name) > 2 * chain) halves.push(s.name);
+      if (chainIn(body, s.name) > 2 * limits.chain) halves.push(s.name);
   });
   return sumsInBlocks(halves.reduce((all, name) => promote(all, name, "f32"), body));
 }
@@ -43,7 +37,7 @@ function sumsInBlocks(body: readonly Stmt[]): Stmt[] {
   return body.flatMap((s) => {
     if (s.kind === "acc" && compensated(s.dtype)) accs.add(s.name);
     const own = inside(s);
-    const long = [...accs].filter((name) => chainOf(own, name) > 2 * chain);
+    const long = [...accs].filter((name) => chainOf(own, name) > 2 * limits.chain);
     if (long.length === 0) return [own];
     return [...long.map(declareRest), ...cut(own, long)];
   });
@@ -78,20 +72,20 @@ function waysOf(s: Loop): number {
     else if (t.kind === "letDynamic" || t.kind === "if") lanes = false;
   });
   if (!lanes) return 1;
-  return (sums > 1 ? someInLanes : oneInLanes) / chain;
+  return (sums > 1 ? limits.someInLanes : limits.oneInLanes) / limits.chain;
 }
 
 /** The statement with blocks of its sums, each of which may be long. */
 function cut(s: Stmt, names: readonly string[]): Stmt[] {
   const used = names.filter((name) => chainOf(s, name) > 0);
   if (used.length === 0) return [s];
-  if (longest([s], used) <= 2 * chain) return inBlock(toBlocks([s], new Set(used)), used);
+  if (longest([s], used) <= 2 * limits.chain) return inBlock(toBlocks([s], new Set(used)), used);
   if (s.kind === "if") return [{ ...s, then: s.then.flatMap((t) => cut(t, used)) }];
   if (s.kind !== "loop") return [s];
   const inner = longest(s.body, used);
-  if (inner > chain || s.loop === "unrolled")
+  if (inner > limits.chain || s.loop === "unrolled")
     return [{ ...s, body: s.body.flatMap((t) => cut(t, used)) }];
-  return [iterationsInBlocks(s, Math.floor(chain / inner) * waysOf(s), used)];
+  return [iterationsInBlocks(s, Math.floor(limits.chain / inner) * waysOf(s), used)];
 }
 
 /** The loop with `count` iterations a block. */

@@ -14,14 +14,12 @@ import type { Rename } from "../../kernel/map.ts";
 import { indexName } from "../../kernel/names.ts";
 import { type LoweringContext, openBlock } from "../../lower/context.ts";
 import { decode, nest, renamed, totalOf } from "../../lower/loops.ts";
+import { windows } from "../../machine/wasm.ts";
 import { isAffine } from "./affine.ts";
 import type { Sides } from "./contraction.ts";
 import { privatePlane } from "./operand.ts";
 import { results } from "./tile.ts";
 import { dtypeOf } from "./work-items.ts";
-
-const mostTaps = 49;
-const leastRow = 4;
 
 export function windowPhases(
   context: LoweringContext,
@@ -31,10 +29,12 @@ export function windowPhases(
   const taps = totalOf(c.k);
   if (context.group.anchor!.op !== "convolution" || rows.which !== "a" || rows.total !== 1)
     return undefined;
-  if (c.k[0]!.extent !== 1 || !isStatic(taps) || taps > mostTaps || taps === 0) return undefined;
+  if (c.k[0]!.extent !== 1 || !isStatic(taps) || taps > windows.mostTaps || taps === 0)
+    return undefined;
   const places = c.n.filter((l) => isPlace(l) && l.extent !== 1);
   const row = places.at(-1);
-  if (!row || row !== columns.innermost || maxOfDim(row.extent) < leastRow) return undefined;
+  if (!row || row !== columns.innermost || maxOfDim(row.extent) < windows.leastRow)
+    return undefined;
   const planes = [...c.batch, ...c.n.filter((l) => !isPlace(l))].filter((l) => l.extent !== 1);
   const plane = privatePlane(context);
   const unit = makeLoop("unit", totalOf(planes));

@@ -25,6 +25,7 @@ import type { Stmt } from "../../kernel/kernel.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import { decode, nest, totalOf } from "../../lower/loops.ts";
 import { sumDtype } from "../../lower/value.ts";
+import { workItems } from "../../machine/wasm.ts";
 import { byBlocks, mayBeMany } from "../compensate.ts";
 import { isAffine } from "./affine.ts";
 import type { Sides } from "./contraction.ts";
@@ -54,14 +55,11 @@ export const arrayOf = (context: LoweringContext, name: string, size: Dim): Stmt
 export const around = (context: LoweringContext, { columns }: Sides): Loop[] =>
   [...context.group.contraction!.batch, ...columns.spread].filter((l) => l.extent !== 1);
 
-/** Units that a kernel should have at least, to keep some threads busy. */
-const leastWorkItems = 16;
-
 const roundUp = (n: number, to: number): number => Math.ceil(n / to) * to;
 
 /** The extent, or a usual one where it is not known. */
 const usual = (extent: Dim): number =>
-  isStatic(extent) ? extent : Math.max(256, minOfDim(extent));
+  isStatic(extent) ? extent : Math.max(workItems.usual, minOfDim(extent));
 
 /**
  * Lines of blocks of one size, at most about `most`; a multiple of `to`, so that no tile lies in
@@ -77,7 +75,7 @@ function fit(extent: Dim, most: number, to: number): number {
 export function blockOf(context: LoweringContext, sides: Sides, tile: Block, most: Block): Block {
   const [m, n] = [sides.rows.total, sides.columns.total];
   const parallel = Math.max(1, minOfDim(totalOf(around(context, sides))));
-  let [rows, columns] = [most.rows, parallel >= leastWorkItems ? 2 * most.columns : most.columns];
+  let [rows, columns] = [most.rows, parallel >= workItems.least ? 2 * most.columns : most.columns];
   const size = (): Block => ({
     rows: fit(m, rows, tile.rows),
     columns: fit(n, columns, tile.columns),
@@ -87,8 +85,11 @@ export function blockOf(context: LoweringContext, sides: Sides, tile: Block, mos
     const blocks = (extent: Dim, of: number) => Math.max(1, Math.ceil(usual(extent) / of));
     return parallel * blocks(m, by.rows) * blocks(n, by.columns);
   };
-  while (count() < leastWorkItems && (rows > 64 || columns > 32))
-    if (rows > 64) rows /= 2;
+  while (
+    count() < workItems.least &&
+    (rows > workItems.leastRows || columns > workItems.leastColumns)
+  )
+    if (rows > workItems.leastRows) rows /= 2;
     else columns /= 2;
   return size();
 }

@@ -9,15 +9,24 @@
  * with `"on-store"` a value is rounded where memory holds it, which is faster and as exact.
  */
 import type { KernelText } from "@kiln-ml/artifact";
-import { bug, type Dim, type Dtype, isFloat, maxOf, minOf } from "@kiln-ml/ir";
+import { bug, type Dtype, isFloat, maxOf, minOf } from "@kiln-ml/ir";
 import { call } from "../../kernel/expr.ts";
 import type { Expr, Kernel, Of, Stmt } from "../../kernel/kernel.ts";
-import { bodyOf } from "../../kernel/parts.ts";
 import { heldDtype } from "../../kernel/types.ts";
 import { bestOf, isArg } from "../../kernel/uses.ts";
 import { Emitter } from "../emitter.ts";
-import { conditionsText, indexText } from "../index-text.ts";
+import { indexText } from "../index-text.ts";
 import { atLeast, atom, indented, prec, setValue, type Text } from "../scope.ts";
+import {
+  absent,
+  block,
+  nothing,
+  printFor,
+  printInline,
+  printRows,
+  type Statements,
+  textRows,
+} from "../statements.ts";
 import { bindingsOf } from "../target-language.ts";
 import {
   arrayType,
@@ -71,83 +80,28 @@ export function emitJs(kernel: Kernel, options: { rounding: Rounding }): KernelT
   };
 }
 
-function printAll(p: Printer, body: readonly Stmt[]): void {
-  for (const s of body) {
-    printStmt(p, s);
-    p.e.changed(s);
-  }
-}
+const printAll = (p: Printer, body: readonly Stmt[]): void => printRows(p, rows, body);
 
-/**
- * One statement. The switch has every kind of the kernel IR, so that the type checker lists what a
- * new one lacks.
- */
-function printStmt(p: Printer, s: Stmt): void {
-  const { e } = p;
-  switch (s.kind) {
-    case "comment":
-      e.line(`// ${s.text}`);
-      return;
-    case "let":
-      e.bindLet(s.name, s.value);
-      return;
-    case "letIndex":
-      e.bindIndex(s.name, s.value);
-      return;
-    case "letInvocation":
-    case "letSubgroup":
-    case "matrix":
-      bug("emit", `${p.e.kernel.name} asks for an invocation, which js has not`);
-      return;
-    case "letDynamic":
-      e.bindDynamic(s.name, s.value, (value) => value);
-      return;
-    case "acc":
-      printAcc(p, s);
-      return;
-    case "set":
-      e.line(`${e.find(s.name).text.text} = ${e.text(s.value).text};`);
-      return;
-    case "accumulate":
-      printAccumulate(p, s);
-      return;
-    case "fma":
-      printFma(p, s);
-      return;
-    case "loop":
-      printLoop(p, s);
-      return;
-    case "if": {
-      const when = conditionsText(e, s.when);
-      const lines = e.inside(s, () => printAll(p, s.then));
-      block(e, `if (${when.text})`, lines);
-      return;
-    }
-    case "store":
-      printStore(p, s);
-      return;
-    case "array":
-      printArray(e, s);
-      return;
-    case "sort":
-      printSort(p, s);
-      return;
-    case "scheduleBarrier":
-    case "prefetch":
-    case "barrier":
-    case "combine":
-    case "prefix":
-      return;
-    default:
-      s satisfies never;
-  }
-}
-
-function block(e: Emitter, head: string, lines: readonly string[]): void {
-  e.line(`${head} {`);
-  for (const l of indented(lines)) e.line(l);
-  e.line("}");
-}
+const rows: Statements<Printer> = {
+  ...textRows(printAll),
+  letIndex: ({ e }, s) => e.bindIndex(s.name, s.value),
+  acc: printAcc,
+  set: ({ e }, s) => e.line(`${e.find(s.name).text.text} = ${e.text(s.value).text};`),
+  accumulate: printAccumulate,
+  fma: printFma,
+  loop: printLoop,
+  store: printStore,
+  array: printArray,
+  sort: printSort,
+  scheduleBarrier: nothing,
+  prefetch: nothing,
+  barrier: nothing,
+  combine: nothing,
+  prefix: nothing,
+  letInvocation: absent("js"),
+  letSubgroup: absent("js"),
+  matrix: absent("js"),
+};
 
 /** An accumulator of argMax or argMin holds the position; the extreme itself is kept beside it. */
 function printAcc(p: Printer, s: Of<"acc">): void {
@@ -253,7 +207,7 @@ function printStore(p: Printer, s: Of<"store">): void {
  * Arrays are made once, in the outermost block that knows their size: their contents are undefined
  * anyway.
  */
-function printArray(e: Emitter, s: Of<"array">): void {
+function printArray({ e }: Printer, s: Of<"array">): void {
   const size = e.resolved(s.size);
   e.at(e.depthOfDim(size), () => {
     const name = e.fresh(s.name);
@@ -281,37 +235,10 @@ function printLoop(p: Printer, s: Of<"loop">): void {
   const step = s.step ?? 1;
   const unroll = s.loop === "unrolled" || (s.loop === "vector" && Number(extent) <= unrollLimit);
   if (unroll && typeof extent === "number" && typeof (s.start ?? 0) === "number") {
-    for (let i = Number(s.start ?? 0); i < extent; i += step) printRepetition(p, s, i);
+    for (let i = Number(s.start ?? 0); i < extent; i += step)
+      printInline(p, s, printAll, (scope) => setValue(scope, s.name, i));
     return;
   }
-  const start = indexText(e, s.start ?? 0).text;
-  const end = endText(e, s, extent);
-  const name = e.loopName(s.name);
-  const next = step === 1 ? `${name}++` : `${name} += ${step}`;
-  const lines = e.inside(s, () => {
-    e.bindName(s.name, atom(name));
-    printAll(p, bodyOf(s));
-  });
-  block(e, `for (let ${name} = ${start}; ${name} < ${end}; ${next})`, lines);
-}
-
-/** One repetition of an unrolled loop: its variable is a number. */
-function printRepetition(p: Printer, s: Of<"loop">, value: number): void {
-  p.e.inside(
-    s,
-    (scope) => {
-      setValue(scope, s.name, value);
-      printAll(p, s.body);
-    },
-    { inline: true },
-  );
-}
-
-/** The bound of a loop, named unless it is a number or a name, so that it is computed once. */
-function endText(e: Emitter, s: Of<"loop">, extent: Dim): string {
-  const text = indexText(e, extent);
-  if (text.prec === prec.atom && !text.text.includes("(")) return text.text;
-  const name = e.fresh(`${s.name}End`);
-  e.line(`const ${name} = ${text.text};`);
-  return name;
+  const first = indexText(e, s.start ?? 0).text;
+  printFor(p, s, printAll, { word: "let", first, extent, step });
 }

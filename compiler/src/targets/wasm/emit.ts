@@ -18,6 +18,7 @@ import { eachStmt } from "../../kernel/walk.ts";
 import { Emitter } from "../emitter.ts";
 import { conditionsText, indexText } from "../index-text.ts";
 import { setValue } from "../scope.ts";
+import { absent, printRows, type Statements } from "../statements.ts";
 import { bindingsOf } from "../target-language.ts";
 import { declare, printAccumulate, printFma } from "./accumulate.ts";
 import { call, comment, get, i32Const, localOf, op, set, type WasmFunction, when } from "./code.ts";
@@ -159,9 +160,11 @@ function printPhase(
   };
   const params = bindParams(e);
   for (const s of body) {
-    if (s === part.units) printUnits(p, part.units);
-    else printStmt(p, s);
-    e.changed(s);
+    if (s !== part.units) printAll(p, [s]);
+    else {
+      printUnits(p, part.units);
+      e.changed(s);
+    }
   }
   return {
     name: entry,
@@ -207,79 +210,37 @@ function printUnits(p: Printer, s: Of<"loop">): void {
   });
 }
 
-function printAll(p: Printer, body: readonly Stmt[]): void {
-  for (const s of body) {
-    printStmt(p, s);
-    p.e.changed(s);
-  }
-}
+const printAll = (p: Printer, body: readonly Stmt[]): void => printRows(p, rows, body);
 
-/**
- * One statement. The switch has every kind of the kernel IR, so that the type checker lists what a
- * new one lacks; those of workgroups never come here, as no schedule of this target makes them.
- */
-function printStmt(p: Printer, s: Stmt): void {
-  const { e } = p;
-  switch (s.kind) {
-    case "comment":
-      e.line(comment(s.text));
-      return;
-    case "let":
-      e.bindLet(s.name, s.value);
-      return;
-    case "letIndex":
-      bindIndex(p, s.name, s.value);
-      return;
-    case "letDynamic":
-      e.bindDynamic(s.name, s.value, scalarOf);
-      return;
-    case "acc":
-      declare(p, s.name, s.dtype, e.text(s.init));
-      return;
-    case "set":
-      e.line(set(localOf(e.find(s.name).text), e.text(s.value)));
-      return;
-    case "accumulate":
-      printAccumulate(p, s);
-      return;
-    case "fma":
-      printFma(p, s);
-      return;
-    case "loop":
-      printLoop(p, s, printAll);
-      return;
-    case "if":
-      printIf(p, s);
-      return;
-    case "store": {
-      const lines = stores(p, s.to, s.index, e.text(s.value), dtypeOf(p, s.to));
-      for (const l of lines) e.line(l);
-      return;
-    }
-    case "scheduleBarrier":
-      printFence(p);
-      return;
-    case "prefetch":
-      if (!p.within) e.line(prefetch(p, s.from, s.index, dtypeOf(p, s.from)));
-      return;
-    case "array":
-      printArray(p, s);
-      return;
-    case "sort":
-      printSort(p, s);
-      return;
-    case "letInvocation":
-    case "letSubgroup":
-    case "matrix":
-    case "barrier":
-    case "combine":
-    case "prefix":
-      bug("emit", `${p.e.kernel.name} has a ${s.kind} where target wasm has none`);
-      return;
-    default:
-      s satisfies never;
-  }
-}
+/** Kinds of workgroups never come here, as no schedule of this target makes them. */
+const rows: Statements<Printer> = {
+  comment: ({ e }, s) => e.line(comment(s.text)),
+  let: ({ e }, s) => e.bindLet(s.name, s.value),
+  letIndex: (p, s) => bindIndex(p, s.name, s.value),
+  letDynamic: ({ e }, s) => e.bindDynamic(s.name, s.value, scalarOf),
+  acc: (p, s) => declare(p, s.name, s.dtype, p.e.text(s.init)),
+  set: ({ e }, s) => e.line(set(localOf(e.find(s.name).text), e.text(s.value))),
+  accumulate: printAccumulate,
+  fma: printFma,
+  loop: (p, s) => printLoop(p, s, printAll),
+  if: printIf,
+  store: (p, s) => {
+    const lines = stores(p, s.to, s.index, p.e.text(s.value), dtypeOf(p, s.to));
+    for (const l of lines) p.e.line(l);
+  },
+  scheduleBarrier: printFence,
+  prefetch: (p, s) => {
+    if (!p.within) p.e.line(prefetch(p, s.from, s.index, dtypeOf(p, s.from)));
+  },
+  array: printArray,
+  sort: printSort,
+  letInvocation: absent("wasm"),
+  letSubgroup: absent("wasm"),
+  matrix: absent("wasm"),
+  barrier: absent("wasm"),
+  combine: absent("wasm"),
+  prefix: absent("wasm"),
+};
 
 const dtypeOf = (p: Printer, buffer: string) => p.e.facts.dtypes.get(buffer)!;
 

@@ -8,12 +8,21 @@
  * there are any. An array that is f16 or bf16 without `shader-f16` holds words of two (`half.ts`).
  */
 import type { KernelText } from "@kiln-ml/artifact";
-import { bug, type Dim, DtypeError, symbolsIn } from "@kiln-ml/ir";
+import { bug, type Dim, DtypeError } from "@kiln-ml/ir";
 import type { Kernel, Of, Param, Stmt } from "../../kernel/kernel.ts";
 import { plainName } from "../../kernel/names.ts";
 import { Emitter } from "../emitter.ts";
-import { conditionsText, indexText } from "../index-text.ts";
-import { atom, indented, prec, setValue } from "../scope.ts";
+import { indexText } from "../index-text.ts";
+import { atom, prec, setValue } from "../scope.ts";
+import {
+  absent,
+  nothing,
+  printFor,
+  printInline,
+  printRows,
+  type Statements,
+  textRows,
+} from "../statements.ts";
 import { bindingsOf } from "../target-language.ts";
 import { printAcc, printAccumulate, printFma } from "./accumulate.ts";
 import type { Declarations } from "./combine.ts";
@@ -154,136 +163,60 @@ function printGrid(m: Module): void {
   for (const line of gridLines(m.grid, m.gridNames, sizes)) m.e.line(line);
 }
 
-function printAll(m: Module, body: readonly Stmt[]): void {
-  for (const s of body) {
-    printStmt(m, s);
-    m.e.changed(s);
-  }
-}
+const printAll = (m: Module, body: readonly Stmt[]): void => printRows(m, rows, body);
 
-/** One statement; with `printSimple` every kind of the kernel IR has its case. */
-function printStmt(m: Module, s: Stmt): void {
-  switch (s.kind) {
-    case "loop":
-      printLoop(m, s);
-      break;
-    case "if": {
-      const when = conditionsText(m.e, s.when);
-      if (when.text === "true") {
-        m.e.inside(s, () => printAll(m, s.then), { inline: true });
-        break;
-      }
-      const lines = m.e.inside(s, () => printAll(m, s.then));
-      block(m.e, `if (${when.text})`, lines);
-      break;
-    }
-    case "acc":
-      printAcc(m, s);
-      break;
-    case "accumulate":
-      printAccumulate(m, s);
-      break;
-    case "fma":
-      printFma(m, s);
-      break;
-    case "combine":
-      s.names.forEach((name, i) => {
-        printCombine(m, name, s.reducers[i]!, s);
-      });
-      break;
-    case "prefix":
-      s.names.forEach((name, i) => {
-        printPrefix(m, name, s.carries[i]!, s.reducers[i]!);
-      });
-      break;
-    default:
-      printSimple(m, s);
-  }
-}
-
-type Simple = Exclude<
-  Stmt,
-  Of<"loop" | "if" | "acc" | "accumulate" | "fma" | "combine" | "prefix">
->;
-
-function printSimple(m: Module, s: Simple): void {
-  const { e } = m;
-  switch (s.kind) {
-    case "comment":
-      e.line(`// ${s.text}`);
-      break;
-    case "let":
-      e.bindLet(s.name, s.value);
-      break;
-    case "letIndex":
-      bindIndex(m, s.name, s.value);
-      break;
-    case "letDynamic":
-      e.bindDynamic(s.name, s.value, (value) => value);
-      break;
-    case "letInvocation":
-      e.bindName(s.name, atom("lid"));
-      break;
-    case "letSubgroup":
-      m.matrices = true;
-      e.bindName(s.name, atom("i32(subgroup)"));
-      break;
-    case "matrix":
-      printMatrix(m, s.does);
-      break;
-    case "set": {
-      const acc = e.find(s.name).text;
-      const value = m.narrow.has(s.name)
-        ? splatNarrow(narrowText(m, s.value), acc.lanes)
-        : splat(e.text(s.value), s.value.dtype, acc.lanes);
-      e.line(`${acc.text} = ${value.text};`);
-      break;
-    }
-    case "store":
-      printStore(m, s);
-      break;
-    case "array":
-      printArray(m, s);
-      break;
-    case "barrier":
-      e.line("workgroupBarrier();");
-      if (m.kernel.params.some((p) => p.access === "readwrite" || p.access === "scratch"))
-        e.line("storageBarrier();");
-      break;
-    case "scheduleBarrier":
-    case "prefetch":
-      break;
-    case "sort":
-      bug("emit", `${m.kernel.name} sorts a line, which target webgpu does in kernels of its own`);
-      break;
-    default:
-      s satisfies never;
-  }
-}
+const rows: Statements<Module> = {
+  ...textRows(printAll),
+  letIndex: bindIndex,
+  letInvocation: ({ e }, s) => e.bindName(s.name, atom("lid")),
+  letSubgroup: (m, s) => {
+    m.matrices = true;
+    m.e.bindName(s.name, atom("i32(subgroup)"));
+  },
+  matrix: (m, s) => printMatrix(m, s.does),
+  acc: printAcc,
+  set: (m, s) => {
+    const acc = m.e.find(s.name).text;
+    const value = m.narrow.has(s.name)
+      ? splatNarrow(narrowText(m, s.value), acc.lanes)
+      : splat(m.e.text(s.value), s.value.dtype, acc.lanes);
+    m.e.line(`${acc.text} = ${value.text};`);
+  },
+  accumulate: printAccumulate,
+  fma: printFma,
+  loop: printLoop,
+  store: printStore,
+  array: printArray,
+  barrier: (m) => {
+    m.e.line("workgroupBarrier();");
+    if (m.kernel.params.some((p) => p.access === "readwrite" || p.access === "scratch"))
+      m.e.line("storageBarrier();");
+  },
+  combine: (m, s) => {
+    for (const [i, name] of s.names.entries()) printCombine(m, name, s.reducers[i]!, s);
+  },
+  prefix: (m, s) => {
+    for (const [i, name] of s.names.entries()) printPrefix(m, name, s.carries[i]!, s.reducers[i]!);
+  },
+  scheduleBarrier: nothing,
+  prefetch: nothing,
+  // A line is sorted in kernels of its own.
+  sort: absent("webgpu"),
+};
 
 function printStore(m: Module, { to, index, value }: Of<"store">): void {
   const text = m.narrow.has(to) ? narrowText(m, value) : m.e.text(value);
   for (const line of storeLines(m, to, index, text, value.dtype)) m.e.line(line);
 }
 
-function block(e: Emitter, head: string, lines: readonly string[]): void {
-  e.line(`${head} {`);
-  for (const l of indented(lines)) e.line(l);
-  e.line("}");
-}
-
 /**
  * A symbol for an index expression; one that differs from lane to lane is replaced where it is
  * used.
  */
-function bindIndex(m: Module, name: string, value: Dim): void {
-  const { e } = m;
-  const d = e.resolved(value);
-  if (varies(m, d)) {
-    setValue(e.scope, name, d);
-    return;
-  }
-  e.bindIndex(name, d);
+function bindIndex(m: Module, { name, value }: Of<"letIndex">): void {
+  const d = m.e.resolved(value);
+  if (varies(m, d)) setValue(m.e.scope, name, d);
+  else m.e.bindIndex(name, d);
 }
 
 /**
@@ -320,12 +253,12 @@ function printLoop(m: Module, s: Of<"loop">): void {
   const { e } = m;
   if (s.loop === "workgroup") {
     const name = m.gridNames[m.grid.loops.indexOf(s)]!;
-    printInline(m, s, () => e.bindName(s.name, atom(name)));
+    printInline(m, s, printAll, () => e.bindName(s.name, atom(name)));
     return;
   }
   if (s.loop === "vector" && m.vector === undefined && isVectorisable(s, (d) => e.resolved(d))) {
     m.vector = { name: s.name, lanes: s.extent as number };
-    printInline(m, s, () => e.bindName(s.name, atom("lane")));
+    printInline(m, s, printAll, () => e.bindName(s.name, atom("lane")));
     m.vector = undefined;
     return;
   }
@@ -335,24 +268,10 @@ function printLoop(m: Module, s: Of<"loop">): void {
   const repeat = s.loop === "unrolled" || (s.loop === "vector" && Number(extent) <= unrollLimit);
   if (repeat && short) {
     for (let i = start; i < extent; i += s.step ?? 1)
-      printInline(m, s, () => {
-        setValue(e.scope, s.name, i);
-      });
+      printInline(m, s, printAll, (scope) => setValue(scope, s.name, i));
     return;
   }
-  printFor(m, s, start, extent);
-}
-
-/** The body of a loop whose variable `bind` gives a meaning, without a block of its own. */
-function printInline(m: Module, s: Of<"loop">, bind: () => void): void {
-  m.e.inside(
-    s,
-    () => {
-      bind();
-      printAll(m, s.body);
-    },
-    { inline: true },
-  );
+  printCounted(m, s, start, extent);
 }
 
 /**
@@ -360,34 +279,18 @@ function printInline(m: Module, s: Of<"loop">, bind: () => void): void {
  * take neighbouring iterations and their loads are coalesced; one as long as the workgroup is no
  * loop.
  */
-function printFor(m: Module, s: Of<"loop">, start: Dim, extent: Dim): void {
+function printCounted(m: Module, s: Of<"loop">, start: Dim, extent: Dim): void {
   const { e } = m;
   const size = m.kernel.workgroupSize;
   const local = s.loop === "local" && size > 1;
   const plain = start === 0 && (s.step ?? 1) === 1;
   if (local && plain && extent === size) {
-    printInline(m, s, () => e.bindName(s.name, atom("lid")));
+    printInline(m, s, printAll, () => e.bindName(s.name, atom("lid")));
     return;
   }
   const step = (s.step ?? 1) * (local ? size : 1);
   const offset = (s.step ?? 1) === 1 ? "lid" : `lid * ${s.step}`;
   const from = indexText(e, start).text;
   const first = !local ? from : from === "0" ? offset : `${from} + ${offset}`;
-  const end = endText(e, s, extent);
-  const name = e.loopName(s.name);
-  const next = step === 1 ? `${name}++` : `${name} += ${step}`;
-  const lines = e.inside(s, () => {
-    e.bindName(s.name, atom(name));
-    printAll(m, s.body);
-  });
-  block(e, `for (var ${name} = ${first}; ${name} < ${end}; ${next})`, lines);
-}
-
-/** The bound of a loop, named unless it is a number or a name, so that it is computed once. */
-function endText(e: Emitter, s: Of<"loop">, extent: Dim): string {
-  const text = indexText(e, extent);
-  if (/^\w+$/.test(text.text) || symbolsIn(extent).size === 0) return text.text;
-  const name = e.fresh(`${s.name}End`);
-  e.line(`let ${name} = ${text.text};`);
-  return name;
+  printFor(m, s, printAll, { word: "var", first, extent, step });
 }

@@ -21,6 +21,11 @@ export function kernelsView(model: Model, go: (hash: string) => void): HTMLEleme
       value: (k) => times.get(k)?.ms ?? 0,
     },
     {
+      name: "predicted",
+      text: (k) => milliseconds((times.get(k)?.ms ?? 0) * (times.get(k)?.fraction ?? 0)),
+      value: (k) => (times.get(k)?.ms ?? 0) * (times.get(k)?.fraction ?? 0),
+    },
+    {
       name: "of limit",
       text: (k) =>
         times.get(k) ? `${percent(times.get(k)!.fraction)} ${times.get(k)!.bound}` : "",

@@ -12,6 +12,7 @@ import {
   type TensorSpec,
   timesOf,
 } from "@kiln-ml/artifact";
+import { secondsOf } from "@kiln-ml/compiler/program";
 import { costs } from "./target-costs.ts";
 
 /** What one run of a program does, with a value for every dim. */
@@ -150,14 +151,11 @@ function estimate(target: TargetName, counts: Counts, machine: Machine): Estimat
 type Parts = Omit<Estimate, "target" | "total">;
 type Rates = { readonly flops: number; readonly bytes: number };
 
-const stepTime = ({ flops, bytes }: Counts["steps"][number], rates: Rates): number =>
-  Math.max(flops / rates.flops, bytes / rates.bytes);
-
 const launchesOf = (steps: Counts["steps"]): number =>
   steps.reduce((n, s) => n + (s.times ?? 1), 0);
 
 const timeOf = (steps: Counts["steps"], rates: Rates): number =>
-  steps.reduce((ms, s) => ms + stepTime(s, rates) * (s.times ?? 1), 0);
+  steps.reduce((ms, s) => ms + secondsOf(s, rates) * (s.times ?? 1), 0);
 
 function onJs({ steps, kernels }: Counts): Parts {
   const { launch, loadKernel, ...rates } = costs.js;
@@ -170,8 +168,8 @@ function onWasm({ steps, kernels, uploaded, read }: Counts, threads: number): Pa
   const c = costs.wasm;
   let [compute, launches] = [0, launchesOf(steps) * c.launch];
   for (const s of steps) {
-    const alone = stepTime(s, c);
-    const shared = stepTime(s, {
+    const alone = secondsOf(s, c);
+    const shared = secondsOf(s, {
       flops: c.flops * threads,
       bytes: c.bytes * Math.min(threads, c.memoryThreads),
     });

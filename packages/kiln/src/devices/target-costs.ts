@@ -5,28 +5,27 @@
  * Measured on two cores of a server (AVX-512, Node 20) unless a line says otherwise, rounded to one or two digits.
  */
 
+import { engine, thread } from "@kiln-ml/compiler/program";
+
 const perSecond = 1e3;
+
+/** A compiler's machine in the units of this table. */
+const ofMachine = ({ launch, flops, bytes }: typeof engine) => ({
+  launch: launch * perSecond,
+  flops: flops / perSecond,
+  bytes: bytes / perSecond,
+});
 
 export const costs = {
   js: {
-    /** A call of a compiled function with typed arrays. */
-    launch: 0.0003,
-    /** Matmul 1024 with a register tile, one thread. */
-    flops: 3.5e9 / perSecond,
-    /** A triad beyond the caches. */
-    bytes: 4e9 / perSecond,
+    ...ofMachine(engine),
     /** `new Function` of one kernel: 19 µs. */
     loadKernel: 0.02,
   },
   wasm: {
-    /** A call from JavaScript takes 3–5 ns; arguments and the choice of the range make it more. */
-    launch: 0.0001,
+    ...ofMachine(thread),
     /** Threads wait in `Atomics.wait`: 6–75 µs until one runs. */
     wake: 0.02,
-    /** Matmul 1024 a thread: 31.6 GFLOP/s with plain instructions, 37.4 with relaxed ones. */
-    flops: 30e9 / perSecond,
-    /** A triad beyond the caches, one thread: 12–14 GB/s for long rows, less in between. */
-    bytes: 10e9 / perSecond,
     /** Threads that gain bandwidth before the memory is busy. */
     memoryThreads: 2,
     /** Into the linear memory and out of it. */

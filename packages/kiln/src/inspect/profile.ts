@@ -1,5 +1,6 @@
 /** Times of kernels beside what the machine could do at most. */
 import type { Artifact } from "@kiln-ml/artifact";
+import { secondsOf } from "@kiln-ml/compiler/program";
 import type { InspectedKernel, Profile, ProfileRow } from "@kiln-ml/inspector";
 import type { KernelTiming } from "@kiln-ml/runtime/loader";
 import { adapterKind } from "../devices/placement.ts";
@@ -75,7 +76,7 @@ function rowOf(
   limits: Limits,
 ): ProfileRow {
   const [memory, arithmetic] = [bytes / limits.bytes, flops / limits.flops];
-  const least = Math.max(memory, arithmetic);
+  const least = secondsOf({ bytes, flops }, limits);
   return {
     kernel,
     ms,

@@ -1,4 +1,4 @@
-/** How large a GPU's tiles of a contraction are, what they take, and what such a size is called. */
+/** How large a GPU's tiles of a product are, and what they take. */
 
 export interface Tiling {
   /** Results of a workgroup: lines of the one operand, lines of the other. */
@@ -13,11 +13,14 @@ export interface Tiling {
   readonly slices?: number;
 }
 
-export const invocationsOf = (t: Tiling): number => (t.bm / t.tm) * (t.bn / t.tn) * (t.slices ?? 1);
+export function invocationsOf(t: Tiling): number {
+  return (t.bm / t.tm) * (t.bn / t.tn) * (t.slices ?? 1);
+}
 
 /**
  * Bytes of workgroup memory for elements of so many bytes, with `more` between the lines of a step
  * and those of the next.
  */
-export const memoryOf = (t: Tiling, element: number, more = 0): number =>
-  (t.bm + t.bn + 2 * more) * t.bk * element;
+export function memoryOf(t: Tiling, element: number, more = 0): number {
+  return (t.bm + t.bn + 2 * more) * t.bk * element;
+}

@@ -9,7 +9,7 @@ import { Fetcher, type Fetching } from "./open/source.ts";
 import { readTfjs, type TfjsSource } from "./open/tfjs-source.ts";
 
 export type { OnnxTensor as TfjsTensor, OnnxValue as TfjsValue } from "./onnx.ts";
-export type { TfjsArtifacts, TfjsModules, TfjsSource } from "./open/tfjs-source.ts";
+export type { TfjsArtifacts, TfjsModules, TfjsParts, TfjsSource } from "./open/tfjs-source.ts";
 
 /** A model that runs: inputs and outputs by name, each with its type, its dims and its numbers. */
 export type TfjsModel = OnnxModel;

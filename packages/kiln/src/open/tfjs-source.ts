@@ -13,6 +13,12 @@ export interface TfjsModules {
   readonly weights: readonly ShardSource[];
 }
 
+/** The text of a model.json, and what has the bytes of each shard. */
+export interface TfjsParts {
+  readonly model: string;
+  readonly shard: (path: string) => Promise<ShardSource>;
+}
+
 /** What `tf.io` handlers load and save. */
 export interface TfjsArtifacts {
   readonly modelTopology: object;
@@ -27,6 +33,7 @@ export type TfjsSource =
   | readonly File[]
   | FileList
   | TfjsModules
+  | TfjsParts
   | TfjsArtifacts;
 
 /** A text of a model.json; no model has one as long. */
@@ -51,7 +58,9 @@ export async function readTfjs(
   if (typeof source === "object" && source !== null && "modelTopology" in source)
     return readArtifacts(source as TfjsArtifacts, fetcher, name);
   if (typeof source === "object" && source !== null && "model" in source)
-    return readModules(source as TfjsModules, fetcher, name);
+    return "shard" in source
+      ? readText(source.model, name ?? "model.json", source.shard, fetcher)
+      : readModules(source as TfjsModules, fetcher, name);
   throw new ArtifactError(
     "loadTfjs: takes the URL of a model.json, its files by name, a list of files, or { model, weights }\n  in Node, loadTfjs of kiln-ml/node takes paths",
   );

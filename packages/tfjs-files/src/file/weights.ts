@@ -34,8 +34,11 @@ export function readWeights(
       throw new ArtifactError(
         `${where}: ${bytes.length} bytes, but the weight ${JSON.stringify(name)} ends at ${at + count}\n  copy all of the shards again: one is cut short, or of another model`,
       );
+    // A copy with a buffer of its own, which a view of a Buffer would not have.
+    const own = new Uint8Array(count);
+    own.set(bytes.subarray(at, at + count));
     at += count;
-    return bytes.slice(at - count, at);
+    return own;
   };
   const defs = weights.map((spec) => tensorOf(spec, take));
   if (at < bytes.length)

@@ -4,6 +4,7 @@
  */
 export { Field } from "./file/field.ts";
 export { joined, type ShardSource, shardBytes } from "./file/shard.ts";
+export { layerRows } from "./layers/rows.ts";
 export { isTfjs, TfjsFile } from "./model.ts";
 export { graphRows } from "./rows/index.ts";
 export { refused } from "./rows/refused.ts";

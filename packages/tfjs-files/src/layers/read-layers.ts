@@ -113,8 +113,8 @@ class Reader {
     prefix: string,
     depth: number,
   ): readonly string[] {
-    const calls = new Calls(layers);
     const ends = (key: string) => endpoints(model.config.get(key));
+    const calls = new Calls(layers, ends("output_layers"));
     for (const [i, [name]] of ends("input_layers").entries()) {
       const layer = calls.layer(name, model.field);
       const value = given ? given[i] : this.#input(layer, layer.name);
@@ -214,6 +214,10 @@ const endpoints = (field: Field): readonly End[] => {
   return list[0]?.isText ? [endOf(field)] : list.map(endOf);
 };
 
+/** The calls of a layer, as far as it is part of a functional model. */
+const callsOf = ({ field }: LayerConfig): readonly Field[] =>
+  field.maybe("inbound_nodes")?.list() ?? [];
+
 /** The tensors that a call reads, in either of the two forms that files have. */
 function readsOf(call: Field): readonly End[] {
   if (call.isRecord) return tensorsIn(call.get("args"), 0);
@@ -238,8 +242,10 @@ function tensorsIn(field: Field, depth: number): readonly End[] {
 class Calls {
   readonly #layers: ReadonlyMap<string, LayerConfig>;
   readonly #values = new Map<string, readonly string[]>();
+  /** Models whose calls are counted from 1, as writers do where a model has inputs of its own. */
+  readonly #fromOne = new Set<string>();
 
-  constructor(layers: readonly LayerConfig[]) {
+  constructor(layers: readonly LayerConfig[], ends: readonly End[]) {
     const byName = new Map<string, LayerConfig>();
     for (const layer of layers) {
       if (byName.has(layer.name))
@@ -247,6 +253,17 @@ class Calls {
       byName.set(layer.name, layer);
     }
     this.#layers = byName;
+    const reads = layers.flatMap((l) => callsOf(l).flatMap(readsOf));
+    for (const [name, call] of [...reads, ...ends]) {
+      const layer = byName.get(name);
+      if (layer && modelClasses.has(layer.className) && call === callsOf(layer).length)
+        this.#fromOne.add(name);
+    }
+  }
+
+  /** Where the values of a call are kept that a file counts so. */
+  #key([name, call]: End): string {
+    return `${this.#fromOne.has(name) ? call - 1 : call}/${name}`;
   }
 
   layer(name: string, by: Field): LayerConfig {
@@ -260,10 +277,11 @@ class Calls {
     this.#values.set(`${call}/${name}`, values);
   }
 
-  value([name, call, tensor]: End, by: Field): string {
+  value(end: End, by: Field): string {
+    const [name, call, tensor] = end;
     this.layer(name, by);
     return (
-      this.#values.get(`${call}/${name}`)?.[tensor] ??
+      this.#values.get(this.#key(end))?.[tensor] ??
       by.fail(
         `reads tensor ${tensor} of call ${call} of ${JSON.stringify(name)}, which there is not`,
       )
@@ -276,7 +294,7 @@ class Calls {
     make: (layer: LayerConfig, at: number, inputs: readonly string[]) => readonly string[],
   ): void {
     const calls = [...this.#layers.values()].flatMap((layer) =>
-      (layer.field.maybe("inbound_nodes")?.list() ?? []).map((call, at) => ({
+      callsOf(layer).map((call, at) => ({
         layer,
         at,
         reads: readsOf(call),
@@ -289,7 +307,7 @@ class Calls {
     for (const call of calls) {
       if (this.#values.has(key(call.layer.name, call.at))) continue;
       const needs = new Set(
-        call.reads.map(([name, at]) => key(name, at)).filter((k) => !this.#values.has(k)),
+        call.reads.map((end) => this.#key(end)).filter((k) => !this.#values.has(k)),
       );
       left.set(call, needs.size);
       for (const k of needs) users.set(k, [...(users.get(k) ?? []), call]);

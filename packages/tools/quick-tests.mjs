@@ -86,6 +86,7 @@ export const quickTests = [
   "tensor/names",
   "tensor/special",
   "tfjs/values",
+  "tfjs-files/hostile",
   "train/errors",
   "transforms/jacobian",
   "vision/errors",

@@ -18,7 +18,6 @@ import * as xla from "@kiln-ml/xla";
 import * as kiln from "kiln-ml";
 import * as kilnNode from "kiln-ml/node";
 import * as kilnOnnx from "kiln-ml/onnx";
-import * as kilnTfjs from "kiln-ml/tfjs";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { functionRows, type Row } from "./option-rows.ts";
@@ -49,9 +48,6 @@ const layer = (name: string, option: string, ...args: unknown[]): Row => [
   option,
   (o) => new classes[name]!(...args, o),
 ];
-
-/** Options are looked at before it is. */
-const noModel = { model: "", weights: [] };
 
 // biome-ignore format: one function a row
 const rows: readonly Row[] = [
@@ -286,8 +282,7 @@ const rows: readonly Row[] = [
   ["kiln loadWeights", "topLevelKey", (o) => kiln.loadWeights(net(), bytes, o)],
   ["kiln/node load", "convert", (o) => kilnNode.load("package.json", net(), o)],
   ["kiln/onnx loadOnnx", "external", (o) => kilnOnnx.loadOnnx(bytes, o)],
-  ["kiln/tfjs loadTfjs", "signal", (o) => kilnTfjs.loadTfjs(noModel, o)],
-  ["kiln/node loadTfjs", "signal", (o) => kilnNode.loadTfjs(noModel, o)],
+  ["kiln/node loadTfjs", "signal", (o) => kilnNode.loadTfjs({ model: "", weights: [] }, o)],
   ["kiln/onnx exportOnnx", "opset", (o) => kilnOnnx.exportOnnx(identity, Object.assign({ inputs: [[2]] }, o))],
   ["runtime createCpuDevice", "poison", (o) => runtime.createCpuDevice(o)],
   ["runtime createWasmDevice", "threads", (o) => runtime.createWasmDevice(o)],
@@ -339,7 +334,6 @@ const packages = {
   kiln: { folder: "packages/kiln/src", exports: kiln },
   "kiln/node": { folder: "packages/kiln/src", exports: kilnNode },
   "kiln/onnx": { folder: "packages/kiln/src", exports: kilnOnnx },
-  "kiln/tfjs": { folder: "packages/kiln/src", exports: kilnTfjs },
   runtime: { folder: "runtime/src", exports: runtime },
   compiler: { folder: "compiler/src", exports: compiler },
 } as const;

@@ -1,11 +1,9 @@
 /**
  * A node of every op that TensorFlow.js computes as well: awkward shapes, strides, paddings, masks
- * and types. An operand is data of a run (`x`), or numbers that stand in the file.
+ * and types. An operand is data of a run (`x`), or numbers that stand in the file. What
+ * the oracle misreads is left out: NCHW, the second bound of MatrixBandPart, two broadcast batches.
  */
 import type { Attribute, Feed, GraphWriter } from "./graph.ts";
-
-// What the oracle cannot tell is left out: it misreads strides of NCHW, the second bound of
-// MatrixBandPart and batches that broadcast both, and refuses integers that Floor takes.
 
 type Operand = (graph: GraphWriter) => string;
 
@@ -13,7 +11,6 @@ export interface Case {
   readonly op: string;
   readonly inputs: readonly Operand[];
   readonly attrs: Readonly<Record<string, Attribute>>;
-  /** How many of the node's outputs are looked at. */
   readonly outputs: number;
 }
 

@@ -87,6 +87,7 @@ export const quickTests = [
   "tensor/names",
   "tensor/special",
   "tfjs/values",
+  "tfjs-files/hostile",
   "train/errors",
   "transforms/jacobian",
   "vision/errors",

@@ -30,6 +30,8 @@ const allowed: Readonly<Record<string, readonly string[] | "everything">> = {
   "packages/serve": ["kiln-ml", "@kiln-ml/llm", "hono", "@hono/node-server"],
   // In front of the front door: a program that has it knows nothing else of ours.
   "packages/onnxruntime": ["kiln-ml"],
+  // Another file format with graphs of the form that ONNX's have: the importer walks both.
+  "packages/tfjs-files": ["@kiln-ml/ir", "@kiln-ml/onnx"],
   // The same for a program of TensorFlow.js, whose core says what a backend is.
   "packages/tfjs": ["kiln-ml", "@tensorflow/tfjs-core"],
   // What it writes asks for Kiln; the command itself is Node alone, since npm fetches it for one

@@ -48,6 +48,7 @@ import {
   torchZipInputs,
   zipInputs,
 } from "./structured.ts";
+import { hostileTfjs, readTfjs, tfjsFiles } from "./tfjs-models.ts";
 
 /** What readers that take a name are given as one. */
 export const fileName = "input.bin";
@@ -236,6 +237,13 @@ export const readers: readonly FuzzReader[] = [
     files: () => [writeTensor(sampleWeights), writeTensor(sampleTexts)],
     made: protobufInputs,
     refusal: atOffset,
+  },
+  {
+    name: "tfjs",
+    read: readTfjs,
+    files: () => tfjsFiles.map((json) => new TextEncoder().encode(JSON.stringify(json))),
+    hostile: hostileTfjs,
+    refusal: /^(input\.bin|tfjs): \S/,
   },
   {
     name: "idx",

@@ -4,6 +4,7 @@
 import { basename, dirname } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
+import { ArtifactError } from "@kiln-ml/artifact";
 import {
   type OpenFile,
   openInside,
@@ -12,7 +13,7 @@ import {
   writeFileAtomic,
 } from "@kiln-ml/artifact/node";
 import { artifactModel } from "./open/artifact-model.ts";
-import { openFile } from "./open/open-here.ts";
+import { isModelJson, openFile } from "./open/open-here.ts";
 import { type OpenedModel, type OpenModelOptions, openWith } from "./open/open-model.ts";
 import type { ModelFile, ModelSource } from "./open/source.ts";
 import {
@@ -22,6 +23,7 @@ import {
   type StateSource,
   stateBytes,
 } from "./state/state.ts";
+import type { TfjsModel, TfjsOptions, TfjsSource } from "./tfjs.ts";
 
 export { readArtifact, writeArtifact } from "@kiln-ml/artifact/node";
 export { inspectionPage } from "@kiln-ml/inspector/node";
@@ -61,11 +63,47 @@ const openLocal: typeof openFile = async (file, where, fetcher) => {
   if (!href.startsWith("file:")) return openFile(file, where, fetcher);
   const path = fileURLToPath(href);
   fetcher.tell("load");
+  if (isModelJson(path)) {
+    const { tfjsModelBeside } = await import("./open/tfjs-model.ts");
+    const text = new TextDecoder().decode(await readWhole(path));
+    return tfjsModelBeside(text, basename(path), shardsBeside(path), where, fetcher);
+  }
   if (!/\.onnx$/i.test(path)) return artifactModel({ artifact: await readArtifact(path) }, where);
   const { onnxModel } = await import("./open/onnx-model.ts");
   const beside = { file: basename(path), external: filesBeside(path) };
   return onnxModel(await readWhole(path), where, beside);
 };
+
+/** The shards of a TensorFlow.js model: regular files that really lie in its folder. */
+const shardsBeside =
+  (model: string) =>
+  async (path: string): Promise<Uint8Array> => {
+    const file = openInside(dirname(model), path);
+    if (!file)
+      throw new ArtifactError(
+        `${basename(model)}: the shard ${path} is missing\n  copy the whole folder of the model`,
+      );
+    try {
+      return await file.read(0, file.size);
+    } finally {
+      file.close();
+    }
+  };
+
+/**
+ * `loadTfjs` of `kiln-ml/tfjs`, which takes the path of a model.json too, with the shards that lie beside it.
+ *
+ *   const model = await loadTfjs("models/mobilenet/model.json");
+ */
+export async function loadTfjs(source: TfjsSource, options: TfjsOptions = {}): Promise<TfjsModel> {
+  const { loadTfjs: load } = await import("./tfjs.ts");
+  const href = typeof source === "string" || source instanceof URL ? String(source) : undefined;
+  if (href === undefined || (isUrl(href) && !href.startsWith("file:")))
+    return load(source, options);
+  const path = href.startsWith("file:") ? fileURLToPath(href) : href;
+  const model = new TextDecoder().decode(await readWhole(path));
+  return load({ model, shard: shardsBeside(path) }, { file: basename(path), ...options });
+}
 
 /** Writes the state of a module or optimizer as a safetensors file. */
 export async function save(path: string, source: StateSource): Promise<void> {

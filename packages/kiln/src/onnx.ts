@@ -121,7 +121,9 @@ export class OnnxModel {
     return Object.fromEntries(
       [...this.#imported.apply(given)].map(([name, value]) => {
         if (value.kind !== "tensor")
-          throw new GraphError(`onnx: output ${name} is ${value.kind}; apply gives tensors only`);
+          throw new GraphError(
+            `${this.#imported.dialect.name}: output ${name} is ${value.kind}; apply gives tensors only`,
+          );
         return [name, value.tensor];
       }),
     );
@@ -201,7 +203,7 @@ export class OnnxModel {
     // The program of a stage with a demand computes what is demanded, and nothing else.
     if (stage.demand !== undefined)
       throw new GraphError(
-        `onnx: ${stage.demand} depends on inputs, so the model has no single program\n  run it through loadOnnx, or make that input an initializer`,
+        `${this.#imported.dialect.name}: ${stage.demand} depends on inputs, so the model has no single program\n  run it through ${this.#imported.dialect.loader}, or make that input an initializer`,
       );
     return artifact;
   }
@@ -288,7 +290,7 @@ export class OnnxModel {
     const unknown = Object.keys(inputs).find((name) => !names.includes(name));
     if (unknown !== undefined)
       throw new GraphError(
-        `onnx: the model has no input ${unknown}\n  it has ${[...new Set(names)].join(", ")}`,
+        `${this.#imported.dialect.name}: the model has no input ${unknown}\n  it has ${[...new Set(names)].join(", ")}`,
       );
     return names.flatMap((name) =>
       Object.hasOwn(inputs, name) ? [[name, inputs[name]!] as const] : [],
@@ -352,7 +354,9 @@ export class OnnxModel {
   #declaredForms(): Forms {
     return this.inputs.map(({ name, type }, i) => {
       if (type?.kind !== "tensor")
-        throw new GraphError(`onnx: input ${name} is not declared as a tensor`);
+        throw new GraphError(
+          `${this.#imported.dialect.name}: input ${name} is not declared as a tensor`,
+        );
       return [name, { kind: "tensor", type: type.type, feed: `i${i}` }];
     });
   }
@@ -381,7 +385,12 @@ export class OnnxModel {
   #declared(def: ValueDef, empty?: ReadonlySet<string>) {
     const shape = this.#extents.shapeOf(def, empty);
     if (def.type?.kind !== "tensor" || !shape)
-      throw new GraphError(`onnx: input ${def.name} has no declared shape`);
-    return { dtype: dtypeOf(def.type.type, `onnx: input ${def.name}`), shape };
+      throw new GraphError(
+        `${this.#imported.dialect.name}: input ${def.name} has no declared shape`,
+      );
+    return {
+      dtype: dtypeOf(def.type.type, `${this.#imported.dialect.name}: input ${def.name}`),
+      shape,
+    };
   }
 }

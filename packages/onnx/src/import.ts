@@ -4,10 +4,10 @@
  */
 import { convert, type Dim, DtypeError, GraphError, KilnError, Tensor } from "@kiln-ml/ir";
 import { NodeContext, type Result, type Surroundings } from "./context.ts";
+import { type Dialect, onnxDialect } from "./dialect.ts";
 import { elementTypeOf, narrowRange, numbersOfDef } from "./element.ts";
 import { Demand, type Known } from "./errors.ts";
 import { KnownValues } from "./known.ts";
-import { findRow } from "./ops/index.ts";
 import { beyond, type Check, clipped, isWide, overflowOf, termsOf } from "./overflow.ts";
 import type {
   AttributeDef,
@@ -26,14 +26,17 @@ import { wrapped } from "./wrap.ts";
 
 export class ImportedModel {
   readonly model: Model;
-  readonly #weights = new Weights(numbersOfDef);
+  readonly dialect: Dialect;
+  readonly #weights: Weights;
   readonly #functions: ReadonlyMap<string, FunctionDef>;
 
   /** Throws GraphError that lists every op that is not supported, with counts and names of nodes. */
-  constructor(model: Model) {
+  constructor(model: Model, dialect: Dialect = onnxDialect) {
     this.model = model;
+    this.dialect = dialect;
+    this.#weights = new Weights(numbersOfDef, dialect.name);
     this.#functions = new Map(model.functions.map((f) => [functionKey(f), f]));
-    checkSupported(model);
+    checkSupported(model, dialect);
   }
 
   /** The floating-point weights by their names in the file; those that `apply` has met. */
@@ -62,17 +65,23 @@ export class ImportedModel {
     known: Known = new Map(),
     checks: Check[] = [],
   ): Map<string, Value> {
+    const { dialect } = this;
     const { graph } = this.model;
     const scope = new Scope(this.model.opsets, new Map());
     for (const def of graph.initializers) scope.set(def.name, this.#weights.value(def));
     for (const { name } of graph.inputs) {
       const value = inputs.get(name);
       if (value) scope.set(name, value);
-      else if (!scope.get(name)) throw new GraphError(`onnx: input ${name} is missing`);
+      else if (!scope.get(name)) throw new GraphError(`${dialect.name}: input ${name} is missing`);
     }
-    const run = new Run(this.#functions, this.#weights, known, checks, mostNodes(this.model));
+    const run = new Run(
+      { dialect, functions: this.#functions, weights: this.#weights, most: mostNodes(this.model) },
+      known,
+      checks,
+    );
     const results = run.graph(graph, scope, "");
-    for (const [i, { name }] of graph.outputs.entries()) checkOutput(name, results[i]!);
+    for (const [i, { name }] of graph.outputs.entries())
+      checkOutput(`${dialect.name}: output ${name}`, results[i]!);
     return new Map(graph.outputs.map(({ name }, i) => [name, results[i]!]));
   }
 }
@@ -90,8 +99,17 @@ const timesOfFile = 64;
 const mostNodes = ({ graph, functions }: Model): number =>
   freeNodes + timesOfFile * functions.reduce((n, f) => n + f.nodes.length, graph.nodes.length);
 
+/** What all imports of a model have in common. */
+interface RunOf {
+  readonly dialect: Dialect;
+  readonly functions: ReadonlyMap<string, FunctionDef>;
+  readonly weights: Weights;
+  readonly most: number;
+}
+
 /** One import. */
 class Run {
+  readonly #dialect: Dialect;
   readonly #functions: ReadonlyMap<string, FunctionDef>;
   readonly #weights: Weights;
   readonly #given: Known;
@@ -101,17 +119,12 @@ class Run {
   #nodesSoFar = 0;
   #checks: Check[];
 
-  constructor(
-    functions: ReadonlyMap<string, FunctionDef>,
-    weights: Weights,
-    given: Known,
-    checks: Check[],
-    most: number,
-  ) {
+  constructor(of: RunOf, given: Known, checks: Check[]) {
     this.#checks = checks;
-    this.#most = most;
-    this.#functions = functions;
-    this.#weights = weights;
+    this.#dialect = of.dialect;
+    this.#most = of.most;
+    this.#functions = of.functions;
+    this.#weights = of.weights;
     this.#given = given;
   }
 
@@ -126,7 +139,7 @@ class Run {
       path,
     );
     return graph.outputs.map(
-      ({ name }) => scope.get(name) ?? fail(`onnx: ${graph.name || "graph"} has no value ${name}`),
+      ({ name }) => scope.get(name) ?? this.#fail(`${graph.name || "graph"} has no value ${name}`),
     );
   }
 
@@ -137,7 +150,7 @@ class Run {
       const inputs = node.inputs.map((name) =>
         name === "" || scope.isAbsent(name)
           ? undefined
-          : (scope.get(name) ?? fail(`onnx: ${labelOf(node, path, i)}: no value ${name}`)),
+          : (scope.get(name) ?? this.#fail(`${labelOf(node, path, i)}: no value ${name}`)),
       );
       const results = this.#node(node, inputs, scope, labelOf(node, path, i));
       for (const [k, name] of node.outputs.entries()) {
@@ -147,11 +160,15 @@ class Run {
     }
   }
 
+  #fail(message: string): never {
+    throw new GraphError(`${this.#dialect.name}: ${message}`);
+  }
+
   #count(label: string): void {
     this.#nodesSoFar += 1;
     if (this.#nodesSoFar > this.#most)
       throw new GraphError(
-        `onnx: ${label}: the model comes to more than ${this.#most} nodes, trip by trip and call by call\n  give its loops a body whose types and shapes stay as they are, so that they need not be written out`,
+        `${this.#dialect.name}: ${label}: the model comes to more than ${this.#most} nodes, trip by trip and call by call\n  give its loops a body whose types and shapes stay as they are, so that they need not be written out`,
       );
   }
 
@@ -165,8 +182,8 @@ class Run {
     const attributes = resolved(node.attributes, scope.attributes);
     const local = this.#functions.get(functionKey({ ...node, name: node.op }));
     if (local) return this.#call(local, inputs, attributes, label);
-    const row = findRow(node.domain, node.op);
-    if (!row) return fail(`onnx: ${label}: the op is not supported`);
+    const row = this.#dialect.find(node.domain, node.op);
+    if (!row) return this.#fail(`${label}: the ${this.#dialect.noun} is not supported`);
     const opset = scope.opsets.get(node.domain) ?? scope.opsets.get("") ?? 1;
     const around = this.#around(scope, label);
     const contextOn = (values: typeof inputs) =>
@@ -290,7 +307,7 @@ class Run {
     const key = nth ? `${where} (${nth + 1})` : where;
     const given = this.#given.get(key);
     if (given) return given;
-    throw new Demand(key, value.tensor);
+    throw new Demand(key, value.tensor, this.#dialect);
   }
 }
 
@@ -305,14 +322,9 @@ function refuseClipped(n: NodeContext, terms: readonly number[]): void {
   }
 }
 
-function checkOutput(name: string, value: Value): void {
+function checkOutput(what: string, value: Value): void {
   const x = value.kind === "tensor" ? clipped(value.def, "i32") : undefined;
-  if (x !== undefined)
-    throw new DtypeError(`onnx: output ${name} is ${x}, beyond the 32 bits that hold int64`);
-}
-
-function fail(message: string): never {
-  throw new GraphError(message);
+  if (x !== undefined) throw new DtypeError(`${what} is ${x}, beyond the 32 bits that hold int64`);
 }
 
 /** The node as messages name it: its name, or its place and its first output. */

@@ -1,6 +1,9 @@
 /**
  * ONNX models as IR: reading and writing files, and import. Knows no device; `kiln-ml/onnx` runs what it makes.
  */
+
+export { NodeContext, type Result } from "./context.ts";
+export { type Dialect, onnxDialect } from "./dialect.ts";
 export { dataOf, dtypeOf, elementTypeOf, hostOf, isHeld } from "./element.ts";
 export { Demand, type Known } from "./errors.ts";
 export {
@@ -10,7 +13,7 @@ export {
   exportOnnx,
 } from "./export/export.ts";
 export { ImportedModel } from "./import.ts";
-export { rows } from "./ops/index.ts";
+export { findRow, rows } from "./ops/index.ts";
 export { refused } from "./ops/refused.ts";
 export { beyond, type Check, flagsOf } from "./overflow.ts";
 export { checkGraph } from "./proto/check.ts";
@@ -24,5 +27,5 @@ export {
 } from "./proto/read.ts";
 export type { External, ExternalFile } from "./proto/source.ts";
 export { writeModel, writeTensor } from "./proto/write.ts";
-export type { Row } from "./row.ts";
-export { optional, sequence, TensorValue, typed, type Value } from "./value.ts";
+export { type Row, row } from "./row.ts";
+export { asTensorValue, optional, sequence, TensorValue, typed, type Value } from "./value.ts";

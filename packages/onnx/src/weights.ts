@@ -21,10 +21,13 @@ export class Weights {
   readonly #leaves = new Map<TensorDef, Tensor>();
   readonly #defs = new WeakMap<Tensor, TensorDef>();
   readonly #parameters = new Map<string, Tensor>();
+  readonly #dialect: string;
   readonly #read: (def: TensorDef) => readonly number[] | undefined;
 
-  constructor(read: (def: TensorDef) => readonly number[] | undefined) {
+  /** `dialect` is what messages begin with. */
+  constructor(read: (def: TensorDef) => readonly number[] | undefined, dialect: string) {
     this.#read = read;
+    this.#dialect = dialect;
   }
 
   /** The parameters made so far, by the name they have in the file. */
@@ -53,7 +56,7 @@ export class Weights {
   }
 
   #make(def: TensorDef): Tensor {
-    const dtype = dtypeOf(def.type, `onnx: ${def.name || "tensor"}`);
+    const dtype = dtypeOf(def.type, `${this.#dialect}: ${def.name || "tensor"}`);
     const host = hostOf(def);
     if (host.length === 1)
       return broadcastInDim(constant(fromHost(dtype, host)[0]!, dtype), def.dims, []);

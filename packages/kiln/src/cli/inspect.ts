@@ -12,7 +12,7 @@ import { takeDevice } from "./device.ts";
 import type { Dims } from "./extents.ts";
 import { short } from "./failure.ts";
 import { madeUpArguments } from "./made-up.ts";
-import { frontOf, isOnnx, loadModel, modelHelp } from "./model.ts";
+import { frontOf, isOnnx, isTfjs, loadModel, modelHelp } from "./model.ts";
 import { helpOf, type Option, shared, tableOf } from "./options.ts";
 import { placementText } from "./placement-text.ts";
 import { isScript } from "./script.ts";
@@ -83,7 +83,7 @@ interface Inspected {
 export async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions("inspect", args, tableOf(options));
   const path = oneFile("inspect", positionals);
-  const isModel = isScript(path) || isOnnx(path);
+  const isModel = isScript(path) || isOnnx(path) || isTfjs(path);
   const wanted = chosen(values.stage ?? values["print-after"], isModel);
   const dims = dimsFrom("inspect", values.dims);
   const target = targetFrom("inspect", values.target);

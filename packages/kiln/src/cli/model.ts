@@ -8,7 +8,7 @@ import { readWhole } from "@kiln-ml/artifact/node";
 import type { CompiledFunction } from "../compile/compile.ts";
 import type { InputSpec } from "../compile/inputs.ts";
 import { isRecord } from "../compile/tree.ts";
-import { filesBeside } from "../node.ts";
+import { filesBeside, loadTfjs } from "../node.ts";
 import type { OnnxModel } from "../onnx.ts";
 import { PlainError, short } from "./failure.ts";
 import { resolveFrom } from "./place.ts";
@@ -20,7 +20,7 @@ export const modelHelp = `The model is the export \`model\`, \`build\` or defaul
   a function without parameters, async or not, that returns that
   a module (nn.Module)     its forward, with the types in an export \`inputs\`
 where inputs are one entry for each argument, such as [["N", 784], { shape: ["N"], dtype: "i32" }].
-Or the model is an ONNX file, model.onnx, with the types that it declares.
+Or the model is an ONNX file, model.onnx, or one of TensorFlow.js, model.json, with the types that it declares.
 `;
 
 export interface Model {
@@ -31,6 +31,7 @@ export interface Model {
 
 /** A model in a file of data: nothing that lies beside it may run. */
 export const isOnnx = (path: string): boolean => /\.onnx$/i.test(path);
+export const isTfjs = (path: string): boolean => /\.json$/i.test(path);
 
 type Extents = ReturnType<typeof extentsFrom>;
 
@@ -44,20 +45,24 @@ const symbolsOf = (inputs: OnnxModel["inputs"]): string[] =>
       : [],
   );
 
-/** The model of an ONNX file, with external data from the folder it lies in. */
-async function onnxModel(command: string, path: string, dims: Extents): Promise<Model> {
-  const { loadOnnx } = await import("../onnx.ts");
-  const options = { file: short(path), external: filesBeside(path), dims };
-  const model = loadOnnx(await readWhole(path), options);
+/** The model of an ONNX or TensorFlow.js file, with what belongs to it from the folder it lies in. */
+async function graphModel(command: string, path: string, dims: Extents): Promise<Model> {
+  const model = await loadedFrom(path, dims);
   checkDims(command, dims, [...new Set(symbolsOf(model.inputs))]);
   const { fn, inputs } = model.program;
   return {
     fn,
     inputs,
     name: basename(path)
-      .replace(/\.onnx$/i, "")
+      .replace(/\.(onnx|json)$/i, "")
       .replace(/[^A-Za-z0-9_]/g, "_"),
   };
+}
+
+async function loadedFrom(path: string, dims: Extents): Promise<OnnxModel> {
+  if (isTfjs(path)) return loadTfjs(path, { file: short(path), dims });
+  const { loadOnnx } = await import("../onnx.ts");
+  return loadOnnx(await readWhole(path), { file: short(path), external: filesBeside(path), dims });
 }
 
 type Front = typeof import("../index.ts");
@@ -78,7 +83,7 @@ export async function loadModel(
   values: Parsed["values"],
 ): Promise<Model> {
   const extents = extentsFrom(command, values.extents);
-  if (isOnnx(path)) return onnxModel(command, path, extents);
+  if (isOnnx(path) || isTfjs(path)) return graphModel(command, path, extents);
   if (values.extents !== undefined)
     throw new UsageError(
       `kiln ${command}: --extents is for ONNX files, and ${short(path)} is none\n  a script says the extents itself`,

@@ -1,9 +1,9 @@
-/** An ONNX file as a model: compiled here, for the first of the targets that this machine has. */
+/** A file of a graph as a model: compiled here, for the first of the targets that this machine has. */
 import { DeviceError, type TargetName } from "@kiln-ml/artifact";
 import type { ValueDef } from "@kiln-ml/onnx";
 import { sessionFor } from "../devices/session.ts";
 import { settings } from "../devices/settings.ts";
-import { loadOnnx, type OnnxOptions, type OnnxTensor } from "../onnx.ts";
+import { loadOnnx, type OnnxModel, type OnnxOptions, type OnnxTensor } from "../onnx.ts";
 import type { Where } from "./artifact-model.ts";
 import type { OpenedModel } from "./open-model.ts";
 import { inOrderOf, type ModelTensor, shaped, type TensorArray } from "./values.ts";
@@ -29,20 +29,28 @@ function tensorOf({ name, type }: ValueDef): ModelTensor {
   return { name, dtype: short[type.type] ?? type.type, shape: shape as ModelTensor["shape"] };
 }
 
-export async function onnxModel(
+export const onnxModel = (
   bytes: Uint8Array,
-  { targets, allowSoftware, threadScript }: Where,
+  where: Where,
   options: Pick<OnnxOptions, "file" | "external">,
+): Promise<OpenedModel> =>
+  graphModel(options.file, where, async (target) => loadOnnx(bytes, { ...options, ...target }));
+
+/** What `load` gives, for the target that it is told. */
+export async function graphModel(
+  file: string | undefined,
+  { targets, allowSoftware, threadScript }: Where,
+  load: (options: Pick<OnnxOptions, "target">) => Promise<OnnxModel>,
 ): Promise<OpenedModel> {
   // Its programs run on sessions, which open their devices as the settings say.
   if (allowSoftware) await openSoftware();
   if (threadScript !== undefined) settings.threadScript = threadScript;
   const target = targets && (await firstHere(targets));
-  const model = loadOnnx(bytes, { ...options, ...(target ? { target } : {}) });
+  const model = await load(target ? { target } : {});
   const inputs = model.inputs.map(tensorOf);
   const names = inputs.map((i) => i.name);
   return {
-    name: options.file ?? "model",
+    name: file ?? "model",
     target: target ?? "auto",
     inputs,
     outputs: model.outputs.map(tensorOf),

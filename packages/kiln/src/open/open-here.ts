@@ -88,6 +88,10 @@ export async function openFile(
   fetcher: Fetcher,
 ): Promise<OpenedModel> {
   if (source instanceof Map) {
+    if (!source.has(manifestName) && [...source.keys()].some((name) => isModelJson(name))) {
+      const { tfjsModel } = await import("./tfjs-model.ts");
+      return tfjsModel(source, where, fetcher);
+    }
     fetcher.tell("load");
     return artifactModel({ artifact: decodeArtifact(source) }, where);
   }
@@ -100,6 +104,10 @@ export async function openFile(
     const bytes = await fetchBytes(url, Number.MAX_SAFE_INTEGER, fetcher);
     fetcher.tell("load");
     return openBytes(bytes, where, url.pathname.split("/").at(-1));
+  }
+  if (isModelJson(url.pathname)) {
+    const { tfjsModel } = await import("./tfjs-model.ts");
+    return tfjsModel(url, where, fetcher);
   }
   const loaded = await fetchArtifact(url, where, fetcher);
   fetcher.tell("load");
@@ -124,6 +132,10 @@ async function unpacked(bytes: Uint8Array): Promise<Artifact> {
 }
 
 const manifestName = "manifest.json";
+
+/** Whether a path is that of a TensorFlow.js model; an artifact's only JSON is its manifest. */
+export const isModelJson = (path: string): boolean =>
+  /\.json$/i.test(path) && path.split("/").at(-1) !== manifestName;
 
 /**
  * Of a wasm artifact only the module that this machine runs; which target it is for stands in the

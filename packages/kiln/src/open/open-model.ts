@@ -1,6 +1,6 @@
 /**
  * `openModel`: from a URL, bytes or files to a model that runs, in one call. Artifacts take the
- * runtime alone; the compiler is loaded for ONNX files, and nothing else. Reads no paths: that is
+ * runtime alone; the compiler is loaded for ONNX and TensorFlow.js files, and nothing else. Reads no paths: that is
  * `kiln-ml/node`'s.
  */
 import { checkOptions, GraphError, type OptionNames, type TargetName } from "@kiln-ml/artifact";
@@ -58,9 +58,9 @@ export interface OpenedModel {
 }
 
 /**
- * Opens a model: the URL of an artifact (a folder, or one file that ends in .kiln) or of an ONNX
- * file, the bytes of either file, or the files of a folder by name. An object with a source for
- * each target takes the first that runs here.
+ * Opens a model: the URL of an artifact (a folder, or one file that ends in .kiln), of an ONNX file
+ * or of a TensorFlow.js model.json, the bytes of either of the first, or the files of a folder by
+ * name. An object with a source for each target takes the first that runs here.
  *
  *   const model = await openModel("/models/digits.kiln", { worker: true });
  *   const { result } = await model.run({ x: pixels });

@@ -72,13 +72,13 @@ export class Fetcher {
 }
 
 /** Seen from the page where it is relative. */
-export function urlOf(source: string | URL): URL {
+export function urlOf(source: string | URL, loader = "openModel"): URL {
   const page = (globalThis as { location?: { href: string } }).location?.href;
   try {
     return new URL(source, page);
   } catch {
     throw new ArtifactError(
-      `openModel: ${source} is not a URL\n  in Node, openModel of kiln-ml/node takes paths`,
+      `${loader}: ${source} is not a URL\n  in Node, ${loader} of kiln-ml/node takes paths`,
     );
   }
 }

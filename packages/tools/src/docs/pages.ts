@@ -7,6 +7,7 @@ import { opsPage } from "./ops.ts";
 import { passesPage } from "./passes.ts";
 import { packagePages, readmeOf } from "./readmes.ts";
 import { referencePages } from "./reference.ts";
+import { tfjsOpsPage } from "./tfjs-ops.ts";
 
 export const generatedPages = (): ReadonlyMap<string, string> =>
   new Map([
@@ -14,6 +15,7 @@ export const generatedPages = (): ReadonlyMap<string, string> =>
     ["docs/passes.md", passesPage()],
     ["docs/errors.md", errorsPage()],
     ["docs/onnx.md", onnxPage()],
+    ["docs/tfjs-ops.md", tfjsOpsPage()],
     ["docs/coverage.md", coveragePage()],
     ...referencePages(),
     [examplesPagePath, examplesPage()],

@@ -58,7 +58,7 @@ const step = compile((x: Tensor, y: Tensor) => {
 const loss = await step([[0, 1], [1, 0]], { data: Int32Array.of(0, 1), shape: [2] });
 console.log(await loss.item());
 `,
-    "`kiln-ml/model` opens a compiled model or an ONNX file in one call, `kiln-ml/onnx` and `kiln-ml/train` read ONNX and run training loops, `kiln-ml/vision` has models for images, `kiln-ml/node` has files, `kiln-ml/nn`, `kiln-ml/optim` and `kiln-ml/data` are the namespaces for bundlers that keep these whole, and `kiln-ml/ir` is the language with its internals. The command `kiln` runs, compiles, inspects, times and tunes.",
+    "`kiln-ml/model` opens a compiled model or an ONNX file in one call, `kiln-ml/onnx`, `kiln-ml/tfjs` and `kiln-ml/train` read ONNX and TensorFlow.js models and run training loops, `kiln-ml/vision` has models for images, `kiln-ml/node` has files, `kiln-ml/nn`, `kiln-ml/optim` and `kiln-ml/data` are the namespaces for bundlers that keep these whole, and `kiln-ml/ir` is the language with its internals. The command `kiln` runs, compiles, inspects, times and tunes.",
   ),
   page(
     "runtime",
@@ -273,6 +273,17 @@ const y = tf.tidy(() => tf.softmax(tf.matMul(tf.ones([2, 3]), tf.ones([3, 4]))))
 console.log(await y.data());
 `,
     "The table of kernels covers what models and training use; what it lacks runs on tfjs's cpu backend, and `counts()` says how often.",
+  ),
+  page(
+    "packages/tfjs-files",
+    "TensorFlow.js model files as Kiln's graphs, read without TensorFlow.js",
+    ["tensorflow", "tfjs", "model-import"],
+    `
+import { graphRows } from "@kiln-ml/tfjs-files";
+
+console.log(graphRows.map((row) => row.op));
+`,
+    "`loadTfjs` of `kiln-ml/tfjs` fetches, compiles and runs them.",
   ),
   page(
     "packages/formats",

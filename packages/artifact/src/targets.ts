@@ -46,3 +46,7 @@ export const storageBytes = (dtype: Dtype, target: TargetName): number =>
 
 /** Bytes one element takes in files, and in arrays of the host: as few as its values need. */
 export const packedBytes = (dtype: Dtype): number => bytes[dtype] ?? 1;
+
+/** Whether two names are of one target. */
+export const isSame = (one: TargetName, other: TargetName): boolean =>
+  targets[one] === targets[other];

@@ -23,7 +23,14 @@ import {
   stateBytes,
 } from "./state/state.ts";
 
-export { readArtifact, writeArtifact } from "@kiln-ml/artifact/node";
+export {
+  folderCache,
+  openEntries,
+  readArtifact,
+  readEntries,
+  writeArtifact,
+  writeEntries,
+} from "@kiln-ml/artifact/node";
 export { inspectionPage } from "@kiln-ml/inspector/node";
 export { addTuning, readTuning, tuningCache } from "./tune/table-file.ts";
 

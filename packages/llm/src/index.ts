@@ -35,7 +35,7 @@ export type { ModelFiles } from "./model-files.ts";
 export { type LanguageModel, openModelFiles } from "./open-model.ts";
 export type { RopeScaling } from "./rope-config.ts";
 export { choose, type SamplingOptions } from "./sampler.ts";
-export { TextSession, type TextSessionOptions } from "./session.ts";
+export { type SessionPrograms, TextSession, type TextSessionOptions } from "./session.ts";
 export { SpeechSession, type TranscribeOptions, transcribe } from "./speech.ts";
 export { type SpmVocabulary, spmTokenizer, spmVocabulary } from "./spm-tokenizer.ts";
 export type { StepInputs, TextNet } from "./text-net.ts";

@@ -5,7 +5,7 @@
 import { encodeArtifact } from "@kiln-ml/artifact";
 import { type ArtifactEntries, decodeEntries, encodeEntries } from "@kiln-ml/artifact/entries";
 import { createCpuDevice, createWasmDevice, type Device } from "@kiln-ml/runtime";
-import { loadEntries } from "@kiln-ml/runtime/entries";
+import { type EntriesProgress, loadEntries } from "@kiln-ml/runtime/entries";
 import { assign, compile, exportEntries, param, type Tensor, zeros } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -80,6 +80,32 @@ test("zeros are in no shard, and a shard has no more than it may", async () => {
   const back = await decodeEntries(files);
   assert.is(back.weights.cache, "zeros");
   assert.equal([...encodeEntries(back, { shardBytes: 8 })], [...files]);
+});
+
+test("from a URL shards come one by one, told of, and only those that entries need", async () => {
+  const files = encodeEntries(await made(), { shardBytes: 8 });
+  const asked: string[] = [];
+  const fetch = async (url: URL): Promise<Response> => {
+    const name = url.pathname.slice("/model/".length);
+    asked.push(name);
+    const body = files.get(name)!;
+    return new Response(body as BodyInit, { headers: { "content-length": `${body.length}` } });
+  };
+  const told: EntriesProgress[] = [];
+  const onProgress = (progress: EntriesProgress) => told.push(progress);
+  const from = new URL("https://host/model");
+  const device = createWasmDevice();
+  const model = await loadEntries(from, device, { fetch, onProgress, entries: ["write"] });
+  const needed = ["manifest.json", "write.wasm/manifest.json", "write.wasm/kernels-relaxed.wasm"];
+  const plain = device.features.has("relaxed-simd")
+    ? needed
+    : [...needed.slice(0, 2), "write.wasm/kernels.wasm"];
+  assert.equal(asked, [...plain, "weights-00001.safetensors"]);
+  const total = files.get("weights-00001.safetensors")!.length;
+  assert.equal(told[0], { phase: "fetch", loaded: total, total });
+  assert.equal(told.at(-1), { phase: "ready", loaded: total, total });
+  assert.equal([...model.states.keys()].sort(), ["cache", "scale"]);
+  device.destroy();
 });
 
 test("a program of an entry is an artifact like any other, in a folder of its own", async () => {

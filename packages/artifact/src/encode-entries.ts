@@ -13,6 +13,7 @@ import {
   checkProgram,
   programFolder,
   shardName,
+  type Weight,
 } from "./entries.ts";
 import { ArtifactError, checkOptions, type OptionNames } from "./errors.ts";
 import { checkVersion, type FileEntry, printManifest } from "./manifest.ts";
@@ -98,8 +99,8 @@ function shardsOf({ states, weights }: ArtifactEntries, most: number): Record<st
   const shards: Record<string, Constant>[] = [];
   let filled = most;
   for (const { name } of states) {
-    const w = Object.hasOwn(weights, name) ? weights[name] : undefined;
-    if (!w || w === "zeros" || isZero(w.data)) continue;
+    const w = Object.hasOwn(weights, name) ? weightOf(weights[name]!) : "zeros";
+    if (w === "zeros") continue;
     if (filled + w.data.length > most) {
       shards.push({});
       filled = 0;
@@ -110,8 +111,10 @@ function shardsOf({ states, weights }: ArtifactEntries, most: number): Record<st
   return shards;
 }
 
-/** Every bit: −0 is kept. */
-function isZero(data: Uint8Array): boolean {
-  for (let i = 0; i < data.length; i++) if (data[i]) return false;
-  return true;
+/** Zeros where every bit is one; −0 is kept. */
+export function weightOf(weight: Weight): Weight {
+  if (weight === "zeros") return weight;
+  const { data } = weight;
+  for (let i = 0; i < data.length; i++) if (data[i]) return weight;
+  return "zeros";
 }

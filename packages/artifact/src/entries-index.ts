@@ -9,7 +9,7 @@ export {
   readProgram,
   readShard,
 } from "./decode-entries.ts";
-export { type EntriesOptions, encodeEntries, entryFiles } from "./encode-entries.ts";
+export { type EntriesOptions, encodeEntries, entryFiles, weightOf } from "./encode-entries.ts";
 export {
   type ArtifactEntries,
   bytesOfState,

@@ -23,6 +23,11 @@ where inputs are one entry for each argument, such as [["N", 784], { shape: ["N"
 Or the model is an ONNX file, model.onnx, with the types that it declares.
 `;
 
+export const entriesHelp = `An export \`entries\` has several by name, { prefill: { fn, inputs }, decode: { fn, inputs } }: they become one
+artifact, whose parameters are there once. So do prefill, decode and greedy of a language model, in a
+folder with config.json and safetensors or a .gguf file. Several targets make one artifact for all.
+`;
+
 export interface Model {
   readonly fn: (...args: never[]) => unknown;
   readonly inputs: readonly InputSpec[];
@@ -77,8 +82,19 @@ export async function loadModel(
   path: string,
   values: Parsed["values"],
 ): Promise<Model> {
-  const extents = extentsFrom(command, values.extents);
-  if (isOnnx(path)) return onnxModel(command, path, extents);
+  if (isOnnx(path)) return onnxModel(command, path, extentsFrom(command, values.extents));
+  return modelOf(path, await exportsOf(command, path, values));
+}
+
+type Exports = Readonly<Record<string, unknown>>;
+
+/** What a script exports. Throws UsageError for options that are for other files. */
+export async function exportsOf(
+  command: string,
+  path: string,
+  values: Parsed["values"],
+): Promise<Exports> {
+  extentsFrom(command, values.extents);
   if (values.extents !== undefined)
     throw new UsageError(
       `kiln ${command}: --extents is for ONNX files, and ${short(path)} is none\n  a script says the extents itself`,
@@ -87,7 +103,11 @@ export async function loadModel(
     throw new PlainError(
       `${short(path)}: is neither a script nor an ONNX file\n  name a .ts, .js or .onnx file`,
     );
-  const exports = await loadScript(path, { check: !values["no-check"] });
+  return loadScript(path, { check: !values["no-check"] });
+}
+
+/** The model among exports. Throws PlainError where there is none. */
+export async function modelOf(path: string, exports: Exports): Promise<Model> {
   const found = exports.model ?? exports.build ?? exports.default;
   const made = typeof found === "function" && !isCompiled(found) ? await found() : found;
   const { fn, inputs = exports.inputs, name } = partsOf(made);

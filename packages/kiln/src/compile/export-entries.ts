@@ -3,9 +3,9 @@
  * of them reads or writes. What two functions share is there once.
  */
 
-import type { Artifact, Constant, StateSpec, TargetName } from "@kiln-ml/artifact";
+import type { Artifact, StateSpec, TargetName } from "@kiln-ml/artifact";
 import { artifactVersion } from "@kiln-ml/artifact";
-import type { ArtifactEntries } from "@kiln-ml/artifact/entries";
+import { type ArtifactEntries, type Weight, weightOf } from "@kiln-ml/artifact/entries";
 import { checkTargetName } from "@kiln-ml/compiler/program";
 import { checkOptions, GraphError, type OptionNames, type Tensor } from "@kiln-ml/ir";
 import { arraysOf } from "../devices/engine.ts";
@@ -65,6 +65,7 @@ export async function exportEntries(
   const table = new Table();
   const entries: Record<string, Artifact[]> = {};
   for (const [entry, given] of Object.entries(functions)) {
+    checkName(entry);
     const made: Artifact[] = [];
     for (const target of list) {
       const how = { ...code, ...(target ? { target } : {}), weights: false, name: entry };
@@ -79,6 +80,14 @@ export async function exportEntries(
   const { states } = table;
   const values = weights ? await inOrder(() => table.values()) : {};
   return { version: artifactVersion, name, states, entries, weights: values };
+}
+
+/** Names of entries are names of folders too. */
+function checkName(entry: string): void {
+  if (/^[A-Za-z_]\w*$/.test(entry)) return;
+  throw new GraphError(
+    `exportEntries: an entry is called ${JSON.stringify(entry)}, which is no identifier\n  call it ${entry.replace(/\W/g, "_").replace(/^(?=\d|$)/, "_")}`,
+  );
 }
 
 function compiledOf(entry: string, given: EntryFunction): CompiledFunction {
@@ -119,13 +128,13 @@ class Table {
     return { ...artifact, signature: { ...artifact.signature, states } };
   }
 
-  async values(): Promise<Record<string, Constant>> {
-    const values: Record<string, Constant> = {};
+  async values(): Promise<Record<string, Weight>> {
+    const values: Record<string, Weight> = {};
     for (const artifact of this.#artifacts) {
       const { session, states } = sourceOf(artifact)!;
       const fresh = states.filter((t) => !Object.hasOwn(values, this.#rows.get(t)!.name));
       for (const [i, array] of (await arraysOf(session, fresh)).entries())
-        values[this.#rows.get(fresh[i]!)!.name] = await constantOf(array);
+        values[this.#rows.get(fresh[i]!)!.name] = weightOf(await constantOf(array));
     }
     return values;
   }

@@ -38,13 +38,6 @@ export async function modelIn(
   return { json, about, tokenizer: await jsonTokenizer(tokens, about) };
 }
 
-/** The tokens that end a text, those of generation_config.json too: newer files have them there. */
-export async function endsIn(folder: ModelFiles, told: readonly number[]): Promise<number[]> {
-  const { eos_token_id } = (await jsonIn(folder, "generation_config.json")) ?? {};
-  const more = [eos_token_id].flat().filter((x) => Number.isInteger(x)) as number[];
-  return [...new Set([...told, ...more])];
-}
-
 const single = "model.safetensors";
 const index = "model.safetensors.index.json";
 

@@ -31,7 +31,7 @@ export { type GgufModel, ggufModel } from "./gguf-model.ts";
 export { jsonTokenizer } from "./json-tokenizer.ts";
 export type { DecoderOptions } from "./layers.ts";
 export { logMelFeatures } from "./log-mel.ts";
-export type { ModelFiles } from "./model-files.ts";
+export type { LoadModelOptions, ModelFiles, ReadWatch } from "./model-files.ts";
 export { type LanguageModel, openModelFiles } from "./open-model.ts";
 export type { RopeScaling } from "./rope-config.ts";
 export { choose, type SamplingOptions } from "./sampler.ts";

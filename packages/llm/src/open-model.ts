@@ -14,7 +14,13 @@ import { generationIn } from "./generation-config.ts";
 import { type GgufFile, readGguf } from "./gguf.ts";
 import { ggufModel } from "./gguf-model.ts";
 import { jsonTokenizer } from "./json-tokenizer.ts";
-import { type ModelFiles, modelIn, weightsIn } from "./model-files.ts";
+import {
+  type LoadModelOptions,
+  type ModelFiles,
+  modelIn,
+  watched,
+  weightsIn,
+} from "./model-files.ts";
 import { decoderTensors } from "./public-names.ts";
 import type { SamplingOptions } from "./sampler.ts";
 import { checkSize } from "./size.ts";
@@ -40,7 +46,11 @@ export interface LanguageModel {
  *
  * Rejects as `loadModel` of `@kiln-ml/llm/node` does.
  */
-export async function openModelFiles(files: ModelFiles): Promise<LanguageModel> {
+export async function openModelFiles(
+  given: ModelFiles,
+  options: LoadModelOptions = {},
+): Promise<LanguageModel> {
+  const files = watched(given, "loadModel", options);
   const gguf = [...files.names].find((name) => name.endsWith(".gguf"));
   const isFolder = files.names.has("config.json") || gguf === undefined;
   return isFolder ? checked(await ofFolder(files)) : openGguf(await files.read(gguf), gguf);

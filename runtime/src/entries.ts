@@ -1,7 +1,7 @@
 /**
- * Artifacts with several entries on a device: programs by name over one table of states. Weights come shard by shard and go
- * to the device as they come, so that loading takes the weights and one shard. A page that runs one program does without
- * this file.
+ * Artifacts with several entries on a device: programs by name over one table of states. Weights
+ * come shard by shard and go to the device as they come, so that loading takes the weights and one
+ * shard. A page that runs one program does without this file.
  */
 import { ArtifactError, checkOptions, DeviceError, type OptionNames } from "@kiln-ml/artifact";
 import {
@@ -31,8 +31,8 @@ export interface LoadEntriesOptions {
   /** Ends it: the call rejects with the signal's reason, and what was loaded is freed. */
   readonly signal?: AbortSignal;
   /**
-   * Keeps shards between visits: in the browser's cache of that name ("kiln-models" for true), or in
-   * what is given, such as `folderCache` of `@kiln-ml/artifact/node`.
+   * Keeps shards between visits: in the browser's cache of that name ("kiln-models" for true), or
+   * in what is given, such as `folderCache` of `@kiln-ml/artifact/node`.
    */
   readonly cache?: boolean | string | ShardCache;
   /** false refuses kernels in JavaScript before they are imported. */
@@ -103,15 +103,16 @@ export class LoadedEntries {
 }
 
 /**
- * Makes the entries of an artifact ready to run on a device, with one array for each state that they share.
+ * Makes the entries of an artifact ready to run on a device, with one array for each state that
+ * they share.
  *
  * @param from The URL of a folder, its files by name, or what `openEntries` of `@kiln-ml/artifact/node` gives.
  * @example
  *   const model = await loadEntries("/story/", createWasmDevice());
  *   const [scores] = await model.run("decode", [tokens, positions, keys, last]);
  *
- * Rejects with ArtifactError for what cannot be had, is damaged, or has no values for a state; DeviceError for a device of
- * no target that it is compiled for, or without memory for its states.
+ * Rejects with ArtifactError for what cannot be had, is damaged, or has no values for a state;
+ * DeviceError for a device of no target that it is compiled for, or without memory for its states.
  */
 export async function loadEntries(
   from: string | URL | ReadonlyMap<string, Uint8Array> | EntryFiles,

@@ -1,6 +1,6 @@
 /**
- * States of several entries, from shards to a device: one shard in memory at a time, checked before any of it is used, and
- * kept between visits under a name that its contents decide.
+ * States of several entries, from shards to a device: one shard in memory at a time, checked before
+ * any of it is used, and kept between visits under a name that its contents decide.
  */
 import { ArtifactError, DeviceError, DtypeError, ShapeError } from "@kiln-ml/artifact";
 import {
@@ -129,7 +129,9 @@ function checkGiven(
 const zeros = (device: Device, { dtype, shape }: StateEntry): DeviceArray =>
   device.upload(new (hostArrayOf(dtype))(sizeOf(shape)), dtype, shape);
 
-/** Reads shards where they are kept; one that is not, or is damaged there, from where it comes from. */
+/**
+ * Reads shards where they are kept; one that is not, or is damaged there, from where it comes from.
+ */
 function cached(
   files: EntryFiles,
   { shards }: EntriesManifest,

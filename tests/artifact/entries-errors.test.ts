@@ -1,4 +1,7 @@
-/** Several entries that are damaged, forged or asked for wrongly: each refused by what is wrong, and nothing kept. */
+/**
+ * Several entries that are damaged, forged or asked for wrongly: each refused by what is wrong, and
+ * nothing kept.
+ */
 import { ArtifactError, type Constant, packArtifact } from "@kiln-ml/artifact";
 import {
   type ArtifactEntries,

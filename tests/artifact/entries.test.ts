@@ -1,6 +1,6 @@
 /**
- * Artifacts with several entries: what programs share is there once, whoever runs it, whatever target; zeros are not
- * stored; shards come one at a time, checked, and kept where asked.
+ * Artifacts with several entries: what programs share is there once, whoever runs it, whatever
+ * target; zeros are not stored; shards come one at a time, checked, and kept where asked.
  */
 import { encodeArtifact } from "@kiln-ml/artifact";
 import { type ArtifactEntries, decodeEntries, encodeEntries } from "@kiln-ml/artifact/entries";

@@ -1,4 +1,7 @@
-/** `kiln compile` of several programs over shared parameters: they are there once, and the runtime alone runs them. */
+/**
+ * `kiln compile` of several programs over shared parameters: they are there once, and the runtime
+ * alone runs them.
+ */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { openEntries, readEntries } from "@kiln-ml/artifact/node";

@@ -1,4 +1,7 @@
-/** What tells a text by an artifact's entries and the runtime alone: in Node it is imported, in a page bundled. */
+/**
+ * What tells a text by an artifact's entries and the runtime alone: in Node it is imported, in a
+ * page bundled.
+ */
 import type { LoadedEntries } from "@kiln-ml/runtime/entries";
 
 export interface Telling {

@@ -1,6 +1,6 @@
 /**
- * Prefill and decode of a language model as one artifact, weights and caches once: told by the runtime alone, in Node and in
- * a page, as a session tells it.
+ * Prefill and decode of a language model as one artifact, weights and caches once: told by the
+ * runtime alone, in Node and in a page, as a session tells it.
  */
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

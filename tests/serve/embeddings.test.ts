@@ -1,4 +1,7 @@
-/** Vectors of texts over a real port, as OpenAI's clients ask for them: what embed gives, and refusals by field. */
+/**
+ * Vectors of texts over a real port, as OpenAI's clients ask for them: what embed gives, and
+ * refusals by field.
+ */
 import { Embedder, Encoder, encoderConfig } from "@kiln-ml/llm";
 import { test } from "uvu";
 import * as assert from "uvu/assert";

@@ -1,6 +1,7 @@
 /**
- * Files → several entries, one file after the other: the manifest, which binds the others by size and checksum; programs as
- * `decodeArtifact` takes them; shards of weights. Allocates no more than the file at hand.
+ * Files → several entries, one file after the other: the manifest, which binds the others by size
+ * and checksum; programs as `decodeArtifact` takes them; shards of weights. Allocates no more than
+ * the file at hand.
  */
 import type { Artifact, Constant } from "./artifact.ts";
 import { crc32Text } from "./crc32.ts";
@@ -43,8 +44,9 @@ export const readManifestOf = async (
   readEntriesManifest(await files.read(manifestName, maxManifestBytes, signal));
 
 /**
- * The entries in files, all at once: what `entryFiles` wrote. `loadEntries` of `@kiln-ml/runtime/entries` takes weights to
- * a device shard by shard instead. Rejects with ArtifactError for files that are missing, altered, or do not fit.
+ * The entries in files, all at once: what `entryFiles` wrote. `loadEntries` of
+ * `@kiln-ml/runtime/entries` takes weights to a device shard by shard instead. Rejects with
+ * ArtifactError for files that are missing, altered, or do not fit.
  */
 export async function decodeEntries(
   from: EntryFiles | ReadonlyMap<string, Uint8Array>,

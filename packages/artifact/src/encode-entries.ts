@@ -1,7 +1,7 @@
 /**
- * Several entries → files: programs without weights, states in shards of a bounded size, and the manifest that binds them.
- * A state whose initial values are all zeros, such as an empty cache, is in no shard. One file after the other, so that a
- * writer holds the weights and one shard.
+ * Several entries → files: programs without weights, states in shards of a bounded size, and the
+ * manifest that binds them. A state whose initial values are all zeros, such as an empty cache, is
+ * in no shard. One file after the other, so that a writer holds the weights and one shard.
  */
 import type { Constant } from "./artifact.ts";
 import { crc32Text } from "./crc32.ts";
@@ -38,7 +38,8 @@ export const encodeEntries = (
 
 /**
  * The files of several entries, the manifest last: a folder `ENTRY.TARGET` for each program, and
- * `weights-00001.safetensors` and so on. Throws ArtifactError, naming the field, for what breaks a rule of the types.
+ * `weights-00001.safetensors` and so on. Throws ArtifactError, naming the field, for what breaks a
+ * rule of the types.
  */
 export function* entryFiles(all: ArtifactEntries, options: EntriesOptions = {}): Generator<File> {
   const { shardBytes = defaultShardBytes } = checkOptions("entryFiles", options, entriesOptions);

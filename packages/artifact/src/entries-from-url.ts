@@ -1,6 +1,6 @@
 /**
- * Several entries that lie as a folder behind a URL, for pages: read file by file into memory that is asked for once, so
- * that a shard takes no more than its size.
+ * Several entries that lie as a folder behind a URL, for pages: read file by file into memory that
+ * is asked for once, so that a shard takes no more than its size.
  */
 import type { EntryFiles } from "./entries.ts";
 import { ArtifactError } from "./errors.ts";

@@ -1,5 +1,6 @@
 /**
- * Artifacts with several entries over shared states, apart from the main entry: a page that runs one program does without.
+ * Artifacts with several entries over shared states, apart from the main entry: a page that runs
+ * one program does without.
  */
 export {
   decodeEntries,

@@ -1,6 +1,7 @@
 /**
- * Artifacts with several entries on disk, for Node: written shard by shard, and read file by file, so that a loader never
- * holds more than one shard; and a folder that keeps what came from elsewhere.
+ * Artifacts with several entries on disk, for Node: written shard by shard, and read file by file,
+ * so that a loader never holds more than one shard; and a folder that keeps what came from
+ * elsewhere.
  */
 import { mkdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -14,8 +15,8 @@ import { packFiles, unpackFiles } from "./pack.ts";
 import { writeFileAtomic } from "./replace-file.ts";
 
 /**
- * Writes an artifact with several entries: one file if `path` ends in `.kiln`, else a folder, as `writeArtifact` does.
- * Throws ArtifactError if it cannot be encoded, and the file system's errors.
+ * Writes an artifact with several entries: one file if `path` ends in `.kiln`, else a folder, as
+ * `writeArtifact` does. Throws ArtifactError if it cannot be encoded, and the file system's errors.
  */
 export async function writeEntries(
   path: string,
@@ -29,8 +30,8 @@ export async function writeEntries(
 }
 
 /**
- * The files that `writeEntries` wrote, to be read one by one: what `loadEntries` of `@kiln-ml/runtime/entries` takes.
- * Throws ArtifactError, and the file system's errors.
+ * The files that `writeEntries` wrote, to be read one by one: what `loadEntries` of
+ * `@kiln-ml/runtime/entries` takes. Throws ArtifactError, and the file system's errors.
  */
 export async function openEntries(path: string): Promise<EntryFiles> {
   const found = await whereIs(path, "openEntries");

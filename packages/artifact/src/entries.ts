@@ -1,7 +1,8 @@
 /**
- * An artifact with several entries, such as the prefill and the decode of a language model: programs over one table of
- * states, whose values are there once, in shards. `manifest.json` has the table, the shards and the programs, each of which
- * is an artifact without weights in a folder of its own. Says what form that has; `encode-entries.ts` writes it.
+ * An artifact with several entries, such as the prefill and the decode of a language model:
+ * programs over one table of states, whose values are there once, in shards. `manifest.json` has
+ * the table, the shards and the programs, each of which is an artifact without weights in a folder
+ * of its own. Says what form that has; `encode-entries.ts` writes it.
  */
 import type { Artifact, Constant, StateSpec } from "./artifact.ts";
 import { ArtifactError } from "./errors.ts";
@@ -33,7 +34,10 @@ export interface ArtifactEntries {
   readonly name: string;
   /** What the programs have between runs, each once. */
   readonly states: readonly StateSpec[];
-  /** The programs of each entry, one a target, without weights; their states are rows of `states`, by name. */
+  /**
+   * The programs of each entry, one a target, without weights; their states are rows of `states`,
+   * by name.
+   */
   readonly entries: Readonly<Record<string, readonly Artifact[]>>;
   /** Initial values of states, by name; absent where the host provides them. */
   readonly weights: Readonly<Record<string, Weight>>;
@@ -41,7 +45,9 @@ export interface ArtifactEntries {
 
 /** Where files of several entries are read from, one at a time. */
 export interface EntryFiles {
-  /** The bytes of a file of at most `most` bytes. Rejects with ArtifactError where there is none. */
+  /**
+   * The bytes of a file of at most `most` bytes. Rejects with ArtifactError where there is none.
+   */
   read(name: string, most: number, signal?: AbortSignal): Promise<Uint8Array>;
   /** What a script exports, where pages forbid functions from text. */
   script?(name: string): Promise<Readonly<Record<string, unknown>>>;
@@ -155,8 +161,8 @@ export const bytesOfState = ({ dtype: kind, shape }: Pick<StateSpec, "dtype" | "
   shape.reduce((n, d) => n * d, packedBytes(kind));
 
 /**
- * The manifest of several entries. Throws ArtifactError for another version, damage, a manifest of one program, and what
- * does not fit itself.
+ * The manifest of several entries. Throws ArtifactError for another version, damage, a manifest of
+ * one program, and what does not fit itself.
  */
 export function readEntriesManifest(bytes: Uint8Array): EntriesManifest {
   const value = readSealed(bytes);

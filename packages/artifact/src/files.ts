@@ -1,6 +1,6 @@
 /**
- * Artifacts on disk, for Node. Written whole or not at all, and read with nothing taken on trust: a folder's files must lie
- * inside of it. The main entry of the package does not contain this file.
+ * Artifacts on disk, for Node. Written whole or not at all, and read with nothing taken on trust: a
+ * folder's files must lie inside of it. The main entry of the package does not contain this file.
  */
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
@@ -21,8 +21,8 @@ export { type OpenFile, openFile, openInside, readWhole } from "./open-file.ts";
 export { removeOnExit, temporaryName, writeFileAtomic } from "./replace-file.ts";
 
 /**
- * Writes an artifact: one file if `path` ends in `.kiln`, else a folder. An old folder is first moved to `PATH.kiln-old`,
- * where readArtifact looks if the process died between the two renames.
+ * Writes an artifact: one file if `path` ends in `.kiln`, else a folder. An old folder is first
+ * moved to `PATH.kiln-old`, where readArtifact looks if the process died between the two renames.
  *
  * Throws ArtifactError if the artifact cannot be encoded, and the file system's errors.
  */
@@ -32,7 +32,9 @@ export async function writeArtifact(path: string, a: Artifact): Promise<void> {
   return writeFolder(target, encodeArtifact(a));
 }
 
-/** Reads an artifact written by writeArtifact. Throws ArtifactError, and the file system's errors. */
+/**
+ * Reads an artifact written by writeArtifact. Throws ArtifactError, and the file system's errors.
+ */
 export async function readArtifact(path: string): Promise<Artifact> {
   const found = await whereIs(path, "readArtifact");
   if (!(await stat(found)).isDirectory()) return unpackArtifact(await readWhole(found));

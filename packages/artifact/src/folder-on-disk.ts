@@ -1,6 +1,6 @@
 /**
- * Folders of artifacts on disk, for Node: written whole or not at all, and read file by file, with nothing taken on trust.
- * Knows names of files, and nothing of what they hold.
+ * Folders of artifacts on disk, for Node: written whole or not at all, and read file by file, with
+ * nothing taken on trust. Knows names of files, and nothing of what they hold.
  */
 import { lstat, mkdir, rename } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
@@ -43,7 +43,10 @@ async function discard(path: string): Promise<void> {
   if (await exists(path)) await withTemporary(path, (temporary) => rename(path, temporary));
 }
 
-/** What is no artifact is not ours to remove. A link to one is: it alone goes, and not what it points to. */
+/**
+ * What is no artifact is not ours to remove. A link to one is: it alone goes, and not what it
+ * points to.
+ */
 async function checkReplaceable(path: string): Promise<void> {
   if (!(await exists(join(path, manifestName))))
     throw new ArtifactError(

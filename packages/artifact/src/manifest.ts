@@ -1,7 +1,8 @@
 /**
- * `manifest.json`: everything of an artifact that is not kernel text or tensor data, and the size and checksum of
- * each file that holds those. The last field is the checksum of the manifest's own bytes before it. Says only what
- * form the fields have; `verify.ts` checks what they say about each other.
+ * `manifest.json`: everything of an artifact that is not kernel text or tensor data, and the size
+ * and checksum of each file that holds those. The last field is the checksum of the manifest's own
+ * bytes before it. Says only what form the fields have; `verify.ts` checks what they say about each
+ * other.
  */
 import { type Artifact, artifactVersion, type KernelText } from "./artifact.ts";
 import { crc32Text } from "./crc32.ts";
@@ -193,8 +194,8 @@ function printLines(value: unknown): string {
 }
 
 /**
- * What a manifest says, before the form of its fields is known. Checks, in this order: size, text, version, its own
- * checksum. Throws ArtifactError.
+ * What a manifest says, before the form of its fields is known. Checks, in this order: size, text,
+ * version, its own checksum. Throws ArtifactError.
  */
 export function readSealed(bytes: Uint8Array): unknown {
   if (bytes.length > maxManifestBytes)

@@ -1,5 +1,6 @@
 /**
- * Files, for Node: state as safetensors and artifacts. Written whole or not at all. A page never imports this.
+ * Files, for Node: state as safetensors and artifacts. Written whole or not at all. A page never
+ * imports this.
  */
 import { basename, dirname } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -35,8 +36,8 @@ export { inspectionPage } from "@kiln-ml/inspector/node";
 export { addTuning, readTuning, tuningCache } from "./tune/table-file.ts";
 
 /**
- * `openModel` of `kiln-ml/model`, which takes paths of files and folders too: artifacts, and ONNX files with the data that lie beside them.
- * `worker: true` starts a thread of Node.
+ * `openModel` of `kiln-ml/model`, which takes paths of files and folders too: artifacts, and ONNX
+ * files with the data that lie beside them. `worker: true` starts a thread of Node.
  */
 export async function openModel(
   source: ModelSource,
@@ -89,8 +90,9 @@ export async function load(
 }
 
 /**
- * The files of external data beside an ONNX model, for the option `external` of `loadOnnx`: regular files that really lie in
- * the model's folder, of which no more is read than tensors need. Throws ArtifactError for others.
+ * The files of external data beside an ONNX model, for the option `external` of `loadOnnx`: regular
+ * files that really lie in the model's folder, of which no more is read than tensors need. Throws
+ * ArtifactError for others.
  *
  *   loadOnnx(await readFile(path), { external: filesBeside(path) })
  */

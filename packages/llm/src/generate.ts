@@ -159,7 +159,9 @@ async function nextTokens(
 
 /** How a text ended. */
 export interface Ending {
-  /** "stop" at a text of `stop` or a token that ends, "length" where no more were asked for or fit. */
+  /**
+   * "stop" at a text of `stop` or a token that ends, "length" where no more were asked for or fit.
+   */
   readonly reason: "stop" | "length";
   /** Tokens of the prompt, and tokens that were made. */
   readonly promptTokens: number;

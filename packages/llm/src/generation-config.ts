@@ -1,6 +1,6 @@
 /**
- * What generation_config.json says: each field is used, is the caller's to say, or is refused by its name unless it changes
- * nothing.
+ * What generation_config.json says: each field is used, is the caller's to say, or is refused by
+ * its name unless it changes nothing.
  */
 import type { Json } from "./config-reader.ts";
 import { LanguageModelError, named, shown } from "./errors.ts";
@@ -22,8 +22,9 @@ export interface Generation {
 const file = "generation_config.json";
 
 /**
- * About the run and not the text, or what a caller says of each text: lengths, languages, times. What only beams or
- * assistants have is there too: neither is built, and asking for them is refused below.
+ * About the run and not the text, or what a caller says of each text: lengths, languages, times.
+ * What only beams or assistants have is there too: neither is built, and asking for them is refused
+ * below.
  */
 const callers = new Set(
   `transformers_version _from_model_config pad_token_id bos_token_id decoder_start_token_id use_cache
@@ -85,8 +86,9 @@ const used = [
 ];
 
 /**
- * The generation of a folder's model; `told` is what its config.json says. Rejects with LanguageModelError for fields that
- * are unknown or ask for what is not built, all at once, and for tokens that the model does not have.
+ * The generation of a folder's model; `told` is what its config.json says. Rejects with
+ * LanguageModelError for fields that are unknown or ask for what is not built, all at once, and for
+ * tokens that the model does not have.
  */
 export async function generationIn(
   folder: ModelFiles,

@@ -26,7 +26,10 @@ export interface TextSessionOptions {
   readonly capacity?: number;
   /** Tokens of a prompt that run at once, default 128. */
   readonly chunk?: number;
-  /** What keys and values are kept as, default "f32": "f16" takes half, "int8" a little more than a quarter. */
+  /**
+   * What keys and values are kept as, default "f32": "f16" takes half, "int8" a little more than a
+   * quarter.
+   */
   readonly cache?: CacheDtype;
 }
 

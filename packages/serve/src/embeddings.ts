@@ -1,6 +1,6 @@
 /**
- * Vectors of texts behind OpenAI's interface. One request runs at a time, some texts after the others, so that a client who
- * goes away ends it.
+ * Vectors of texts behind OpenAI's interface. One request runs at a time, some texts after the
+ * others, so that a client who goes away ends it.
  *
  * Interface: platform.openai.com/docs/api-reference, embeddings.
  */

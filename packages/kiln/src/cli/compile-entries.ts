@@ -1,6 +1,6 @@
 /**
- * `kiln compile` of what becomes several programs over shared parameters: entries of a script, one model for several
- * targets, prefill and decode of a language model.
+ * `kiln compile` of what becomes several programs over shared parameters: entries of a script, one
+ * model for several targets, prefill and decode of a language model.
  */
 import { existsSync, statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";

@@ -1,6 +1,6 @@
 /**
- * What `compile`, `inspect` and `bench` take from a script or an ONNX file: a function and the types of its inputs. The forms
- * allowed are in `modelHelp`.
+ * What `compile`, `inspect` and `bench` take from a script or an ONNX file: a function and the
+ * types of its inputs. The forms allowed are in `modelHelp`.
  */
 import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -68,15 +68,17 @@ async function onnxModel(command: string, path: string, dims: Extents): Promise<
 type Front = typeof import("../index.ts");
 
 /**
- * The copy of kiln-ml that the model is written with: what a script imports, which need not be ours. A file of data has none,
- * and gets this command's, or whatever lies beside it would run.
+ * The copy of kiln-ml that the model is written with: what a script imports, which need not be
+ * ours. A file of data has none, and gets this command's, or whatever lies beside it would run.
  */
 export async function frontOf(path: string): Promise<Front> {
   const near = isScript(path) ? resolveFrom(resolve(path), "kiln-ml") : undefined;
   return near ? import(pathToFileURL(near).href) : import("../index.ts");
 }
 
-/** The model that a script exports, or an ONNX file. Throws PlainError if the script exports none. */
+/**
+ * The model that a script exports, or an ONNX file. Throws PlainError if the script exports none.
+ */
 export async function loadModel(
   command: string,
   path: string,

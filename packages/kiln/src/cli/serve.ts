@@ -134,7 +134,9 @@ async function opened(path: string, context: number): Promise<Opened> {
   return { model: { session, tokenizer, chat }, dispose: () => session.dispose() };
 }
 
-/** What a folder's config.json calls its architecture; whoever loads it says what is wrong with it. */
+/**
+ * What a folder's config.json calls its architecture; whoever loads it says what is wrong with it.
+ */
 function typeIn(folder: string): string {
   try {
     return String(JSON.parse(readFileSync(join(folder, "config.json"), "utf8")).model_type);
@@ -143,7 +145,9 @@ function typeIn(folder: string): string {
   }
 }
 
-/** Resolves when a signal has come and what was at hand is answered; the second signal is at once. */
+/**
+ * Resolves when a signal has come and what was at hand is answered; the second signal is at once.
+ */
 function untilStopped(stop: () => Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (): void => {

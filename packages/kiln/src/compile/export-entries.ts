@@ -1,6 +1,6 @@
 /**
- * Several functions as one artifact: a program for each and each target, over one table of the parameters and data that any
- * of them reads or writes. What two functions share is there once.
+ * Several functions as one artifact: a program for each and each target, over one table of the
+ * parameters and data that any of them reads or writes. What two functions share is there once.
  */
 
 import type { Artifact, StateSpec, TargetName } from "@kiln-ml/artifact";
@@ -41,9 +41,10 @@ const exportEntriesOptions: OptionNames<ExportEntriesOptions> = {
 };
 
 /**
- * The artifact of several functions that share parameters, such as a step for prompts and one for tokens: each parameter
- * once, with its current value. `loadEntries` of `@kiln-ml/runtime/entries` runs it, `writeEntries` of
- * `kiln-ml/node` writes it. Rejects with GraphError unless the types of all inputs are known.
+ * The artifact of several functions that share parameters, such as a step for prompts and one for
+ * tokens: each parameter once, with its current value. `loadEntries` of `@kiln-ml/runtime/entries`
+ * runs it, `writeEntries` of `kiln-ml/node` writes it. Rejects with GraphError unless the types of
+ * all inputs are known.
  *
  * @param functions By name, an identifier each: compiled with declared inputs, or `{ fn, inputs }`.
  * @example
@@ -100,7 +101,9 @@ function compiledOf(entry: string, given: EntryFunction): CompiledFunction {
   return compile(fn, { inputs: inputs as readonly InputSpec[], name: entry }) as CompiledFunction;
 }
 
-/** States by the parameters that they are of; names are those of the first program, made distinct. */
+/**
+ * States by the parameters that they are of; names are those of the first program, made distinct.
+ */
 class Table {
   readonly #rows = new Map<Tensor, StateSpec>();
   readonly #artifacts: Artifact[] = [];

@@ -7,7 +7,8 @@
  * wasm]`, with `--against COMMIT` beside an earlier tree, none of whose rows may be 3 % faster;
  * `--cold [--target wasm]` times whole processes; `--models` times networks from ONNX files against
  * ONNX Runtime. `--onnxruntime [--threads 1,2]` and `--tfjs [--target wasm|webgpu]` are people's
- * programs unchanged, on Kiln beside onnxruntime-web and beside tfjs's own backends. `--llm [--slow] [--target js]` is language models by shape, prefill and decode.
+ * programs unchanged, on Kiln beside onnxruntime-web and beside tfjs's own backends. `--llm [--peers]
+ * [--slow] [--target js]` is language models by shape, prefill and decode, with llama.cpp beside them.
  * `--xla [--slow] [--only PATTERN]` is the engine of several devices on those at
  * hand, or with `--slow` on 8 made of the processor, with JAX by hand beside it: it needs Python
  * with jax. `--linalg` is decompositions of 512 × 512 beside plain loops of C, which it compiles.
@@ -104,6 +105,7 @@ const suites: Readonly<Record<string, (selected: Selected) => Row[] | Promise<Ro
     (await import("./llm/rows.ts")).llmRows(selected, {
       targets: options.target ?? ["js", "wasm"],
       slow: options.slow ?? false,
+      peers: options.peers ?? false,
     }),
   cold: async (selected) => (await import("./cold.ts")).coldRows(selected, cpuTarget, threads),
   // The peer is loaded only where it is asked for: it takes a second.
@@ -132,9 +134,9 @@ async function bundleForCard(path: string): Promise<void> {
 async function main(): Promise<void> {
   if (options.gpu) return bundleForCard(options.gpu);
   const pattern = new RegExp(options.only ?? "");
-  // With the CPU table, `--peers` asks for its peers.
+  // With the CPU table or language models, `--peers` asks for its peers.
   const chosen = Object.keys(suites).filter(
-    (name) => name in options && !(name === "peers" && options.cpu),
+    (name) => name in options && !(name === "peers" && (options.cpu || options.llm)),
   );
   if (chosen.length === 0) {
     console.log(

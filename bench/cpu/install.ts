@@ -1,7 +1,7 @@
 /**
- * The peers of the CPU table, installed when the table is first asked for and not before: they take 600 MB and none is
- * needed to develop. Versions are pinned. Adapters are bundled beside them, so that each process loads its peer as an
- * application would, without a loader of ours in between.
+ * The peers of the CPU table, installed when the table is first asked for and not before: they take
+ * 600 MB and none is needed to develop. Versions are pinned. Adapters are bundled beside them, so
+ * that each process loads its peer as an application would, without a loader of ours in between.
  */
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -25,14 +25,27 @@ export function installed(folder: string, name: string, version: string): boolea
   return existsSync(path) && JSON.parse(readFileSync(path, "utf8")).version === version;
 }
 
-/** Installs what is missing of these packages. Scripts stay off: one of them fetches GPU libraries. */
-export function installInto(folder: string, packages: Readonly<Record<string, string>>): void {
+/**
+ * Installs what is missing of these packages. Scripts stay off: one of them fetches GPU libraries.
+ */
+export function installInto(
+  folder: string,
+  packages: Readonly<Record<string, string>>,
+  more: readonly string[] = [],
+): void {
   mkdirSync(folder, { recursive: true });
   if (Object.entries(packages).every(([name, version]) => installed(folder, name, version))) return;
   const manifest = { name: "kiln-bench-peers", private: true, dependencies: packages };
   writeFileSync(join(folder, "package.json"), JSON.stringify(manifest, null, 2));
   console.error(`installing ${Object.keys(packages).join(", ")} into ${folder}`);
-  const how = ["install", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
+  const how = [
+    "install",
+    "--ignore-scripts",
+    "--no-audit",
+    "--no-fund",
+    "--loglevel=error",
+    ...more,
+  ];
   execFileSync("npm", how, { cwd: folder, stdio: ["ignore", "ignore", "inherit"] });
 }
 

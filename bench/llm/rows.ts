@@ -1,7 +1,7 @@
 /**
  * `bench --llm`: prefill, decode, the first token, loading, memory, kernels and bytes of language
  * models of several shapes, each in a process of its own on one thread of js or wasm, in CPU time.
- * `--slow` adds 1B.
+ * `--slow` adds 1B, `--peers` llama.cpp's rates of the same shapes.
  */
 import { execFile } from "node:child_process";
 import { join, resolve } from "node:path";
@@ -10,6 +10,8 @@ import { build } from "esbuild";
 import { buildDefine } from "../../packages/tools/src/build-hash.ts";
 import { relaxedFlag } from "../cpu/columns.ts";
 import type { Row } from "../row.ts";
+import { type Format, formats } from "./gguf-file.ts";
+import { besideOf, llamaCpp } from "./peers.ts";
 import { lengths, type Measured, shapes } from "./shapes.ts";
 
 const run = promisify(execFile);
@@ -82,19 +84,35 @@ export interface LlmOptions {
   readonly targets: readonly string[];
   /** 1B too. */
   readonly slow: boolean;
+  /** llama.cpp too. */
+  readonly peers?: boolean;
 }
 
-export async function llmRows(selected: Selected, { targets, slow }: LlmOptions): Promise<Row[]> {
+export async function llmRows(
+  selected: Selected,
+  { targets, slow, peers = false }: LlmOptions,
+): Promise<Row[]> {
   const odd = targets.filter((t) => t !== "js" && t !== "wasm");
   if (odd.length) throw new RangeError(`bench: --llm is for js and wasm, got ${odd.join(", ")}`);
   const script = await bundle();
   const rows: Row[] = [];
   for (const [shape] of Object.entries(shapes).filter(([s]) => slow || s !== "1B"))
-    for (const weights of ["f32", "f16"])
-      for (const target of targets) {
-        const name = `${shape} ${weights}`;
-        if (!selected(`${name} ${target}`)) continue;
-        rows.push(...rowsOf(name, target, await measured(script, [shape, weights, target])));
+    for (const format of peers ? formats : formats.slice(0, 2)) {
+      const weights = weightsOf[format];
+      const ours = weights ? targets : [];
+      const name = `${shape} ${weights ?? format}`;
+      const chosen = ours.filter((target) => selected(`${name} ${target}`));
+      if (!chosen.length && (weights || !selected(`${name} llama.cpp`))) continue;
+      const theirs = peers ? await llamaCpp(shape, format) : undefined;
+      for (const target of chosen) {
+        const own = rowsOf(name, target, await measured(script, [shape, weights!, target]));
+        rows.push(...(theirs && !("failure" in theirs) ? besideOf(own, format, theirs) : own));
       }
+      if (theirs && (!weights || "failure" in theirs))
+        rows.push(...rowsOf(name, "llama.cpp", theirs));
+    }
   return rows;
 }
+
+/** What we keep weights as for what a file has; the others are the peer's alone. */
+const weightsOf: Readonly<Partial<Record<Format, "f32" | "f16">>> = { F32: "f32", F16: "f16" };

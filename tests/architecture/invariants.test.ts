@@ -51,7 +51,7 @@ test("nothing but devices, the command line, files, loaders and data sets touche
     /^runtime\/src\/devices\//,
     /^packages\/kiln\/src\/cli/,
     /^packages\/kiln\/src\/(node|model-worker-node|cache\/(disk|store)|devices\/session|open\/(open-here|source)|tune\/table-file)\.ts$/,
-    /^packages\/artifact\/src\/(files|open-file|replace-file|load-from-url)\.ts$/,
+    /^packages\/artifact\/src\/(files|folder-on-disk|entries-on-disk|open-file|replace-file|load-from-url|entries-from-url)\.ts$/,
     /^packages\/formats\/src\/(source|node)\.ts$/,
     /^packages\/inspector\/src\/node\.ts$/,
     /^packages\/data\/src\/(idx|mnist|serve|node\/\w+)\.ts$/,

@@ -126,7 +126,7 @@ test("archives by other hands are refused, with the offset", () => {
 });
 
 test("names that leave the folder are refused in both directions", () => {
-  for (const name of ["../x", "/x", "a/b/c", "a\\b", ".x", "", "a/", "a//b", "C:x"]) {
+  for (const name of ["../x", "/x", "a/b/c/d", "a\\b", ".x", "", "a/", "a//b", "C:x"]) {
     const files = new Map([[name, new Uint8Array(1)]]);
     assert.is(
       refusal(() => packFiles(files)),

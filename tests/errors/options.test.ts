@@ -13,6 +13,7 @@ import * as nn from "@kiln-ml/nn";
 import * as onnx from "@kiln-ml/onnx";
 import * as optim from "@kiln-ml/optim";
 import * as runtime from "@kiln-ml/runtime";
+import { loadEntries } from "@kiln-ml/runtime/entries";
 import * as stablehlo from "@kiln-ml/stablehlo";
 import * as xla from "@kiln-ml/xla";
 import * as kiln from "kiln-ml";
@@ -276,6 +277,7 @@ const rows: readonly Row[] = [
   ["onnx readModel", "external", (o) => onnx.readModel(bytes, o)],
   ["kiln compile", "target", (o) => compile(identity, o)],
   ["kiln exportArtifact", "weights", (o) => kiln.exportArtifact(identity, Object.assign({ inputs: [[2]] }, o))],
+  ["kiln exportEntries", "targets", (o) => kiln.exportEntries({ one: { fn: identity as never, inputs: [[2]] } }, o)],
   ["kiln compile().artifact", "adapter", (o) => compile(identity).artifact(o)],
   ["kiln compile().tune", "guaranteedLimits", (o) => compile(identity, { target: "js" }).tune([[1]], o)],
   ["kiln loadState", "strict", (o) => kiln.loadState(net(), bytes, o)],
@@ -287,6 +289,7 @@ const rows: readonly Row[] = [
   ["runtime createWasmDevice", "threads", (o) => runtime.createWasmDevice(o)],
   ["runtime openWebGpu", "allowSoftware", (o) => runtime.openWebGpu(o)],
   ["runtime load", "kernels", (o) => runtime.load({} as never, cpu, Object.assign({ states: [] }, o))],
+  ["runtime loadEntries", "onProgress", (o) => loadEntries(new Map(), cpu, o)],
   ["runtime loadNow", "kernels", (o) => runtime.loadNow({} as never, cpu, Object.assign({ states: [] }, o))],
   ["compiler compileProgram", "rounding", (o) => compiler.compileProgram({ inputs: [], outputs: [], updates: [] }, Object.assign({ target: "js" }, o))],
 ];

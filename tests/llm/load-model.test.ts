@@ -59,6 +59,31 @@ test("a folder of one file, and of shards, are the same model", async () => {
   assert.is(one.text.length, 8);
 });
 
+test("loading tells of bytes as they come, and ends by a signal", async () => {
+  const folder = folderOf(shards);
+  const told = new Map<string, [number, number]>();
+  await loadModel(folder, {
+    onProgress: ({ file, loaded, total }) => told.set(file, [loaded, total]),
+  });
+  for (const file of ["config.json", "a.safetensors", "b.safetensors"]) {
+    const size = Buffer.byteLength(shards[file] as Uint8Array);
+    assert.equal(told.get(file), [size, size], file);
+  }
+  const control = new AbortController();
+  const files: string[] = [];
+  const ended = loadModel(folder, {
+    signal: control.signal,
+    onProgress: ({ file }) => {
+      files.push(file);
+      if (file === "a.safetensors") control.abort(new Error("enough"));
+    },
+  });
+  assert.is(await ended.catch((e: Error) => e.message), "enough");
+  assert.not.ok(files.includes("b.safetensors"));
+  const before = loadModel(folder, { signal: AbortSignal.abort(new Error("before")) });
+  assert.is(await before.catch((e: Error) => e.message), "before");
+});
+
 test("tokens that end a text are the generation's too", async () => {
   const files = { ...modelFiles, "generation_config.json": '{ "eos_token_id": [2, 3] }' };
   const { net } = await loadModel(folderOf(files));

@@ -16,7 +16,7 @@ export interface Member {
 const alignment = 64;
 export const maxMembers = 65535;
 export const isName = (name: string): boolean =>
-  name.length <= 300 && /^\w[\w.-]*(\/\w[\w.-]*)?$/.test(name);
+  name.length <= 300 && /^\w[\w.-]*(\/\w[\w.-]*){0,2}$/.test(name);
 
 /** Little-endian fields: [2, 5] is two bytes holding 5. Layouts: APPNOTE.TXT 4.3. */
 function fields(...pairs: readonly (readonly [number, number])[]): number[] {

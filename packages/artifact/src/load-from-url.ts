@@ -87,9 +87,9 @@ async function unpacked(bytes: Uint8Array): Promise<Artifact> {
   );
 }
 
-const isScript = (target: TargetName): boolean => targets[target].kernels === "script";
+export const isScript = (target: TargetName): boolean => targets[target].kernels === "script";
 
-const omittedBy = ({ relaxed }: UrlOptions): readonly string[] =>
+export const omittedBy = ({ relaxed }: Pick<UrlOptions, "relaxed">): readonly string[] =>
   relaxed === undefined ? [] : [moduleFiles[relaxed ? "plain" : "relaxed"]];
 
 function resolve(url: string | URL): URL {
@@ -107,15 +107,7 @@ export async function fetchBytes(
   most: number,
   { fetch: ask = fetch }: UrlOptions,
 ): Promise<Uint8Array> {
-  const response = await ask(url).catch((cause: Error) => {
-    // Whoever ended it knows why.
-    if (cause?.name === "AbortError") throw cause;
-    throw new ArtifactError(`loadFromUrl: ${url} cannot be fetched: ${cause.message}`, { cause });
-  });
-  if (!response.ok) {
-    await response.body?.cancel();
-    throw new ArtifactError(`loadFromUrl: ${url} answers ${response.status}`);
-  }
+  const response = await answerOf(url, ask);
   const chunks: Uint8Array[] = [];
   let size = 0;
   const reader = response.body?.getReader();
@@ -135,7 +127,20 @@ export async function fetchBytes(
   return bytes;
 }
 
-async function importKernels(url: URL): Promise<Readonly<Record<string, unknown>>> {
+/** A response that has a body. Rejects with ArtifactError for any other. */
+export async function answerOf(url: URL, ask: NonNullable<UrlOptions["fetch"]>): Promise<Response> {
+  const response = await ask(url).catch((cause: Error) => {
+    // Whoever ended it knows why.
+    if (cause?.name === "AbortError") throw cause;
+    throw new ArtifactError(`loadFromUrl: ${url} cannot be fetched: ${cause.message}`, { cause });
+  });
+  if (response.ok) return response;
+  await response.body?.cancel();
+  throw new ArtifactError(`loadFromUrl: ${url} answers ${response.status}`);
+}
+
+/** What a script with kernels exports. Rejects with ArtifactError where it cannot be imported. */
+export async function importKernels(url: URL): Promise<Readonly<Record<string, unknown>>> {
   try {
     // Bundlers would look for the file, or make the call one that throws; it is fetched where the page runs.
     return (await import(/* @vite-ignore */ /* webpackIgnore: true */ url.href)) as Record<

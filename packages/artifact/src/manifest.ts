@@ -1,7 +1,8 @@
 /**
- * `manifest.json`: everything of an artifact that is not kernel text or tensor data, and the size and checksum of
- * each file that holds those. The last field is the checksum of the manifest's own bytes before it. Says only what
- * form the fields have; `verify.ts` checks what they say about each other.
+ * `manifest.json`: everything of an artifact that is not kernel text or tensor data, and the size
+ * and checksum of each file that holds those. The last field is the checksum of the manifest's own
+ * bytes before it. Says only what form the fields have; `verify.ts` checks what they say about each
+ * other.
  */
 import { type Artifact, artifactVersion, type KernelText } from "./artifact.ts";
 import { crc32Text } from "./crc32.ts";
@@ -67,7 +68,7 @@ const extentAt = (value: unknown, at: string, depth: number): void => {
 };
 const extent: Check = (value, at) => extentAt(value, at, 0);
 
-const dtype = oneOf("f64", "f32", "f16", "bf16", "i32", "u32", "i8", "u8", "bool");
+export const dtype = oneOf("f64", "f32", "f16", "bf16", "i32", "u32", "i8", "u8", "bool");
 const limit: Check = (value, at) => (value === null ? undefined : count(value, at));
 const fileName = text(
   /^((kernels\/[A-Za-z_]\w*|\w+)\.(js|wgsl|safetensors)|kernels(-relaxed)?\.wasm)$/,
@@ -82,7 +83,7 @@ const sentence: Check = (value, at) => {
     refuse(at, `is ${show(value)}, not lines of printable characters`);
 };
 
-const checksum = text(/^[0-9a-f]{8}$/, "eight hex digits");
+export const checksum = text(/^[0-9a-f]{8}$/, "eight hex digits");
 
 const range: Check = (value, at) => {
   list(count)(value, at);
@@ -193,10 +194,10 @@ function printLines(value: unknown): string {
 }
 
 /**
- * The manifest in `bytes`. Checks, in this order: size, text, version, its own checksum, the form of each field.
- * Throws ArtifactError.
+ * What a manifest says, before the form of its fields is known. Checks, in this order: size, text,
+ * version, its own checksum. Throws ArtifactError.
  */
-export function readManifest(bytes: Uint8Array): Manifest {
+export function readSealed(bytes: Uint8Array): unknown {
   if (bytes.length > maxManifestBytes)
     throw new ArtifactError(
       `${manifestName}: ${bytes.length} bytes, more than ${maxManifestBytes}`,
@@ -209,6 +210,12 @@ export function readManifest(bytes: Uint8Array): Manifest {
   const tail = decodeText(bytes.subarray(Math.max(body, 0)), manifestName);
   if (stated !== actual || tail !== seal(actual))
     refuse("crc32", `is ${show(stated)}, the bytes before it have "${actual}"`);
+  return value;
+}
+
+/** The manifest in `bytes`, with the form of each field checked. Throws ArtifactError. */
+export function readManifest(bytes: Uint8Array): Manifest {
+  const value = readSealed(bytes);
   checkManifest(value);
   return value;
 }

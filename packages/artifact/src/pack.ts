@@ -20,8 +20,8 @@ export const packArtifact = (a: Artifact): Uint8Array => packFiles(encodeArtifac
 export const unpackArtifact = (bytes: Uint8Array): Artifact => decodeArtifact(unpackFiles(bytes));
 
 /**
- * The archive of `files`, in their order. Throws ArtifactError for a name with more than one
- * folder, or beyond 4 GiB.
+ * The archive of `files`, in their order. Throws ArtifactError for a name with more than two
+ * folders, or beyond 4 GiB.
  */
 export function packFiles(files: ReadonlyMap<string, Uint8Array>): Uint8Array {
   const members: Member[] = [];

@@ -1,6 +1,7 @@
 /**
- * What an artifact must know of each target: one row each, and nowhere else in this package a target's name. How a target's
- * kernels lie in files, what a kernel says beside its text, and how wide its elements are in memory.
+ * What an artifact must know of each target: one row each, and nowhere else in this package a
+ * target's name. How a target's kernels lie in files, what a kernel says beside its text, and how
+ * wide its elements are in memory.
  */
 import type { Dtype } from "@kiln-ml/ir";
 
@@ -11,14 +12,17 @@ export const targetFields = ["workgroups", "phases", "stack"] as const;
 
 export interface TargetRow {
   /**
-   * How kernels lie in files. `script`: all in `kernels.js`, each a range of bytes. `modules`: as functions of
-   * `Artifact.modules`, without text. `here`: in none, since they are C that only the machine that made them runs. An
-   * extension: each in a file of its own, `kernels/NAME.wgsl`.
+   * How kernels lie in files. `script`: all in `kernels.js`, each a range of bytes. `modules`: as
+   * functions of `Artifact.modules`, without text. `here`: in none, since they are C that only the
+   * machine that made them runs. An extension: each in a file of its own, `kernels/NAME.wgsl`.
    */
   readonly kernels: "script" | "modules" | "here" | `.${string}`;
   /** Those of `targetFields` that each kernel must have; the others are refused. */
   readonly fields: readonly (typeof targetFields)[number][];
-  /** A step may begin inside of a buffer (`Step.starts`). WebGPU's bindings begin at multiples of 256 bytes. */
+  /**
+   * A step may begin inside of a buffer (`Step.starts`). WebGPU's bindings begin at multiples of
+   * 256 bytes.
+   */
   readonly starts: boolean;
   /** Bytes of an element of bool, i8 and u8: WGSL has no type for them. */
   readonly narrow: 1 | 4;
@@ -48,3 +52,7 @@ export const storageBytes = (dtype: Dtype, target: TargetName): number =>
 
 /** Bytes one element takes in files, and in arrays of the host: as few as its values need. */
 export const packedBytes = (dtype: Dtype): number => bytes[dtype] ?? 1;
+
+/** Whether two names are of one target. */
+export const isSame = (one: TargetName, other: TargetName): boolean =>
+  targets[one] === targets[other];

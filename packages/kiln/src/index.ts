@@ -15,6 +15,11 @@ export type { Check } from "./compile/check.ts";
 export { type CompiledFunction, compile, exportArtifact, type Feeds } from "./compile/compile.ts";
 export type { CompileOptions } from "./compile/compile-options.ts";
 export type { ExportOptions } from "./compile/export.ts";
+export {
+  type EntryFunction,
+  type ExportEntriesOptions,
+  exportEntries,
+} from "./compile/export-entries.ts";
 export type { Feed, ShapedArray, TensorLike } from "./compile/feed.ts";
 export type { InputSpec, InputType } from "./compile/inputs.ts";
 export { asStatic, type Static } from "./compile/static.ts";

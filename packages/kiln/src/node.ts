@@ -1,5 +1,6 @@
 /**
- * Files, for Node: state as safetensors and artifacts. Written whole or not at all. A page never imports this.
+ * Files, for Node: state as safetensors and artifacts. Written whole or not at all. A page never
+ * imports this.
  */
 import { basename, dirname } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -25,13 +26,20 @@ import {
 } from "./state/state.ts";
 import type { TfjsModel, TfjsOptions, TfjsSource } from "./tfjs.ts";
 
-export { readArtifact, writeArtifact } from "@kiln-ml/artifact/node";
+export {
+  folderCache,
+  openEntries,
+  readArtifact,
+  readEntries,
+  writeArtifact,
+  writeEntries,
+} from "@kiln-ml/artifact/node";
 export { inspectionPage } from "@kiln-ml/inspector/node";
 export { addTuning, readTuning, tuningCache } from "./tune/table-file.ts";
 
 /**
- * `openModel` of `kiln-ml/model`, which takes paths of files and folders too: artifacts, and ONNX files with the data that lie beside them.
- * `worker: true` starts a thread of Node.
+ * `openModel` of `kiln-ml/model`, which takes paths of files and folders too: artifacts, and ONNX
+ * files with the data that lie beside them. `worker: true` starts a thread of Node.
  */
 export async function openModel(
   source: ModelSource,
@@ -120,8 +128,9 @@ export async function load(
 }
 
 /**
- * The files of external data beside an ONNX model, for the option `external` of `loadOnnx`: regular files that really lie in
- * the model's folder, of which no more is read than tensors need. Throws ArtifactError for others.
+ * The files of external data beside an ONNX model, for the option `external` of `loadOnnx`: regular
+ * files that really lie in the model's folder, of which no more is read than tensors need. Throws
+ * ArtifactError for others.
  *
  *   loadOnnx(await readFile(path), { external: filesBeside(path) })
  */

@@ -32,6 +32,9 @@ export interface DecoderConfig extends Architecture, Rope {
   readonly scale: number;
   /** Tokens that end a text. */
   readonly ends: readonly number[];
+  /** Tokens that are never made, and those that are not made first. */
+  readonly suppress?: readonly number[];
+  readonly beginSuppress?: readonly number[];
 }
 
 /**

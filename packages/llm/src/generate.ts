@@ -3,7 +3,7 @@
  */
 import { checkOptions, type OptionNames } from "kiln-ml/ir";
 import { LanguageModelError } from "./errors.ts";
-import { checkSampling, type SamplingOptions, samplingOptions } from "./sampler.ts";
+import { checkSampling, checkTokens, type SamplingOptions, samplingOptions } from "./sampler.ts";
 import type { TextSession } from "./session.ts";
 import { TextStream } from "./text-stream.ts";
 
@@ -31,6 +31,8 @@ export interface TokenOptions extends SamplingOptions {
   readonly signal?: AbortSignal;
   /** Tokens that end a text; the config's by default. */
   readonly ends?: readonly number[];
+  /** Tokens that are not made first; the config's by default, as those of `suppress` are. */
+  readonly beginSuppress?: readonly number[];
 }
 
 export interface GenerateOptions extends TokenOptions {
@@ -44,6 +46,7 @@ const tokenOptions: OptionNames<TokenOptions> = {
   seed: 1,
   signal: 1,
   ends: 1,
+  beginSuppress: 1,
 };
 export const generateOptions: OptionNames<GenerateOptions> = { ...tokenOptions, stop: 1 };
 
@@ -85,8 +88,14 @@ export async function* generateTokens(
 ): AsyncGenerator<(number | undefined)[]> {
   checkOptions("generateTokens", options, tokenOptions);
   const { maxTokens = Infinity, seed = 0, signal, ends = session.net.config.ends } = options;
-  const { maxTokens: _m, seed: _s, signal: _a, ends: _e, ...sampling } = options;
-  checkSampling(sampling, session.net.config.vocabulary);
+  const { maxTokens: _m, seed: _s, signal: _a, ends: _e, ...more } = options;
+  const { config } = session.net;
+  const { beginSuppress = config.beginSuppress ?? [], ...given } = more;
+  const { suppress = config.suppress ?? [] } = given;
+  const sampling = { ...given, suppress };
+  const first = { ...given, suppress: [...new Set([...suppress, ...beginSuppress])] };
+  checkSampling(sampling, config.vocabulary);
+  checkTokens("beginSuppress", first.suppress, config.vocabulary);
   checkPrompts(session, prompts);
   const texts = prompts.map((p) => [...p]);
   const turn = session.begin();
@@ -96,7 +105,7 @@ export async function* generateTokens(
   for (let made = 0; made < maxTokens && alive.includes(true); made++) {
     const chosen = await nextTokens(session, texts, done, alive, {
       key: [seed >>> 0, made],
-      sampling,
+      sampling: made === 0 ? first : sampling,
       signal,
       turn,
     });
@@ -150,7 +159,9 @@ async function nextTokens(
 
 /** How a text ended. */
 export interface Ending {
-  /** "stop" at a text of `stop` or a token that ends, "length" where no more were asked for or fit. */
+  /**
+   * "stop" at a text of `stop` or a token that ends, "length" where no more were asked for or fit.
+   */
   readonly reason: "stop" | "length";
   /** Tokens of the prompt, and tokens that were made. */
   readonly promptTokens: number;

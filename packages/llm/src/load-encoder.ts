@@ -10,7 +10,15 @@ import { encoderConfig } from "./encoder-config.ts";
 import { LanguageModelError, named } from "./errors.ts";
 import { folderOf } from "./folder.ts";
 import type { Tokenizer } from "./generate.ts";
-import { jsonIn, listIn, type ModelFiles, modelIn, weightsIn } from "./model-files.ts";
+import {
+  jsonIn,
+  type LoadModelOptions,
+  listIn,
+  type ModelFiles,
+  modelIn,
+  watched,
+  weightsIn,
+} from "./model-files.ts";
 import { encoderTensors } from "./public-names.ts";
 import { checkHeld, encoderParameters } from "./size.ts";
 
@@ -30,8 +38,11 @@ export interface EncoderModel {
  *
  * Rejects as `loadModel` does.
  */
-export async function loadEncoder(path: string): Promise<EncoderModel> {
-  const folder = folderOf(path, "loadEncoder");
+export async function loadEncoder(
+  path: string,
+  options: LoadModelOptions = {},
+): Promise<EncoderModel> {
+  const folder = watched(folderOf(path, "loadEncoder"), "loadEncoder", options);
   const { json, tokenizer } = await modelIn(folder, "loadEncoder");
   const config = encoderConfig(json);
   const tensors = encoderTensors(await weightsIn(folder), config);

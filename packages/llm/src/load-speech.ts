@@ -4,7 +4,8 @@
 import { loadWeights } from "kiln-ml";
 import { folderOf } from "./folder.ts";
 import type { Tokenizer } from "./generate.ts";
-import { endsIn, modelIn, weightsIn } from "./model-files.ts";
+import { generationIn } from "./generation-config.ts";
+import { type LoadModelOptions, modelIn, watched, weightsIn } from "./model-files.ts";
 import { checkHeld, whisperParameters } from "./size.ts";
 import { Whisper } from "./whisper.ts";
 import { whisperConfig } from "./whisper-config.ts";
@@ -19,11 +20,13 @@ import { whisperConfig } from "./whisper-config.ts";
  */
 export async function loadSpeechModel(
   path: string,
+  options: LoadModelOptions = {},
 ): Promise<{ readonly net: Whisper; readonly tokenizer: Tokenizer }> {
-  const folder = folderOf(path, "loadSpeechModel");
+  const folder = watched(folderOf(path, "loadSpeechModel"), "loadSpeechModel", options);
   const { json, tokenizer } = await modelIn(folder, "loadSpeechModel");
   const told = whisperConfig(json);
-  const config = { ...told, ends: await endsIn(folder, told.ends) };
+  const { sampling: _, ...generation } = await generationIn(folder, told);
+  const config = { ...told, ...generation };
   const { "proj_out.weight": _tied, ...tensors } = await weightsIn(folder);
   checkHeld(whisperParameters(config), tensors, "config.json");
   const net = new Whisper(config, { empty: true });

@@ -3,6 +3,7 @@
  * or in shards.
  */
 import { type Constant, readSafetensors } from "kiln-ml/artifact";
+import { checkOptions, type OptionNames } from "kiln-ml/ir";
 import type { Json } from "./config-reader.ts";
 import { LanguageModelError, listed } from "./errors.ts";
 import type { Tokenizer } from "./generate.ts";
@@ -14,7 +15,48 @@ export interface ModelFiles {
   /** Of the folder. */
   readonly name: string;
   readonly names: ReadonlySet<string>;
-  read(name: string): Promise<Uint8Array>;
+  read(name: string, watch?: ReadWatch): Promise<Uint8Array>;
+}
+
+/** What a long read asks, and tells of, on its way. */
+export interface ReadWatch {
+  readonly signal?: AbortSignal | undefined;
+  readonly told?: (loaded: number, total: number) => void;
+}
+
+export interface LoadModelOptions {
+  /** Ends it: the call rejects with the signal's reason. */
+  readonly signal?: AbortSignal;
+  /** Called as bytes of a file come. */
+  readonly onProgress?: (progress: {
+    readonly file: string;
+    readonly loaded: number;
+    readonly total: number;
+  }) => void;
+}
+
+const loadModelOptions: OptionNames<LoadModelOptions> = { signal: 1, onProgress: 1 };
+
+/** The files, read under a signal and told of. */
+export function watched(files: ModelFiles, op: string, options: LoadModelOptions): ModelFiles {
+  const { signal, onProgress } = checkOptions(op, options, loadModelOptions);
+  signal?.throwIfAborted();
+  return {
+    name: files.name,
+    names: files.names,
+    async read(file) {
+      signal?.throwIfAborted();
+      let last = -1;
+      const told = (loaded: number, total: number): void => {
+        if (loaded !== last) onProgress?.({ file, loaded, total });
+        last = loaded;
+      };
+      const bytes = await files.read(file, { signal, told });
+      signal?.throwIfAborted();
+      told(bytes.length, bytes.length);
+      return bytes;
+    },
+  };
 }
 
 /**
@@ -36,13 +78,6 @@ export async function modelIn(
     );
   const about = (await jsonIn(folder, "tokenizer_config.json")) ?? {};
   return { json, about, tokenizer: await jsonTokenizer(tokens, about) };
-}
-
-/** The tokens that end a text, those of generation_config.json too: newer files have them there. */
-export async function endsIn(folder: ModelFiles, told: readonly number[]): Promise<number[]> {
-  const { eos_token_id } = (await jsonIn(folder, "generation_config.json")) ?? {};
-  const more = [eos_token_id].flat().filter((x) => Number.isInteger(x)) as number[];
-  return [...new Set([...told, ...more])];
 }
 
 const single = "model.safetensors";

@@ -6,6 +6,7 @@ import { existsSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { LanguageModelError } from "./errors.ts";
 import { bytesOf, folderOf } from "./folder.ts";
+import { type LoadModelOptions, type ReadWatch, watched } from "./model-files.ts";
 import { type LanguageModel, openGguf, openModelFiles } from "./open-model.ts";
 
 /**
@@ -19,16 +20,22 @@ import { type LanguageModel, openGguf, openModelFiles } from "./open-model.ts";
  *
  * Rejects with LanguageModelError for files that are absent, all shards at once, and a tokenizer of
  * another vocabulary; with ArtifactError for a damaged file; with GraphError for weights that do
- * not fit the config.
+ * not fit the config; with the reason of `signal` once it is aborted.
  */
-export async function loadModel(path: string): Promise<LanguageModel> {
+export async function loadModel(
+  path: string,
+  options: LoadModelOptions = {},
+): Promise<LanguageModel> {
   if (!existsSync(path))
     throw new LanguageModelError(
       `loadModel: ${basename(path)} does not exist\n  give the folder of a model, or a .gguf file`,
     );
-  if (statSync(path).isDirectory()) return openModelFiles(folderOf(path, "loadModel"));
+  if (statSync(path).isDirectory()) return openModelFiles(folderOf(path, "loadModel"), options);
   // What it is called is no matter here: whoever names a file means that it is one of GGUF's.
-  return openGguf(await bytesOf(path), basename(path));
+  const name = basename(path);
+  const read = (_: string, watch?: ReadWatch) => bytesOf(path, watch);
+  const files = watched({ name, names: new Set([name]), read }, "loadModel", options);
+  return openGguf(await files.read(name), name);
 }
 
 export { type EncoderModel, loadEncoder } from "./load-encoder.ts";

@@ -10,11 +10,19 @@ import type { Json } from "./config-reader.ts";
 import { Decoder } from "./decoder.ts";
 import { LanguageModelError } from "./errors.ts";
 import type { Tokenizer } from "./generate.ts";
+import { generationIn } from "./generation-config.ts";
 import { type GgufFile, readGguf } from "./gguf.ts";
 import { ggufModel } from "./gguf-model.ts";
 import { jsonTokenizer } from "./json-tokenizer.ts";
-import { endsIn, type ModelFiles, modelIn, weightsIn } from "./model-files.ts";
+import {
+  type LoadModelOptions,
+  type ModelFiles,
+  modelIn,
+  watched,
+  weightsIn,
+} from "./model-files.ts";
 import { decoderTensors } from "./public-names.ts";
+import type { SamplingOptions } from "./sampler.ts";
 import { checkSize } from "./size.ts";
 import { spmTokenizer, spmVocabulary } from "./spm-tokenizer.ts";
 
@@ -24,6 +32,8 @@ export interface LanguageModel {
   readonly tokenizer: Tokenizer;
   /** Undefined for a model that was not made to converse. */
   readonly chat: ChatTemplate | undefined;
+  /** How its makers draw texts; nothing unless it is given to `generate`. */
+  readonly sampling: SamplingOptions;
 }
 
 /**
@@ -36,7 +46,11 @@ export interface LanguageModel {
  *
  * Rejects as `loadModel` of `@kiln-ml/llm/node` does.
  */
-export async function openModelFiles(files: ModelFiles): Promise<LanguageModel> {
+export async function openModelFiles(
+  given: ModelFiles,
+  options: LoadModelOptions = {},
+): Promise<LanguageModel> {
+  const files = watched(given, "loadModel", options);
   const gguf = [...files.names].find((name) => name.endsWith(".gguf"));
   const isFolder = files.names.has("config.json") || gguf === undefined;
   return isFolder ? checked(await ofFolder(files)) : openGguf(await files.read(gguf), gguf);
@@ -63,12 +77,13 @@ async function ofFolder(folder: ModelFiles): Promise<LanguageModel> {
     "give the folder of a model, or a .gguf file",
   );
   const told = decoderConfig(json);
-  const all: DecoderConfig = { ...told, ends: await endsIn(folder, told.ends) };
+  const { sampling, ...generation } = await generationIn(folder, told);
+  const all: DecoderConfig = { ...told, ...generation };
   const tensors = decoderTensors(await weightsIn(folder), all);
   checkSize(all, tensors, "config.json");
   const net = new Decoder(all, { empty: true });
   await loadWeights(net, tensors, { convert: true });
-  return { net, tokenizer, chat: await chatIn(folder, about) };
+  return { net, tokenizer, chat: await chatIn(folder, about), sampling };
 }
 
 async function chatIn(folder: ModelFiles, about: Json): Promise<ChatTemplate | undefined> {
@@ -101,7 +116,7 @@ async function ofGguf(bytes: Uint8Array, name: string): Promise<LanguageModel> {
     pieces[Number(file.metadata.get(`tokenizer.ggml.${name}_token_id`) ?? -1)] ?? "";
   const special = { bos_token: piece("bos"), eos_token: piece("eos") };
   const chat = typeof source === "string" ? await chatTemplate(source, special) : undefined;
-  return { net, tokenizer, chat };
+  return { net, tokenizer, chat, sampling: {} };
 }
 
 /**

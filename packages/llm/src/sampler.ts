@@ -14,6 +14,7 @@ import {
   select,
   sort,
   type Tensor,
+  tensor,
   topK,
   zeros,
 } from "kiln-ml/ir";
@@ -33,6 +34,8 @@ export interface SamplingOptions {
    * Keskar et al. 2019.
    */
   readonly repetitionPenalty?: number;
+  /** Tokens that are never chosen. */
+  readonly suppress?: readonly number[];
 }
 
 export const samplingOptions: OptionNames<SamplingOptions> = {
@@ -41,6 +44,7 @@ export const samplingOptions: OptionNames<SamplingOptions> = {
   topP: 1,
   minP: 1,
   repetitionPenalty: 1,
+  suppress: 1,
 };
 
 /** Throws LanguageModelError for numbers that mean nothing. */
@@ -57,6 +61,22 @@ export function checkSampling(options: SamplingOptions, vocabulary: number): voi
   if (!(minP >= 0 && minP <= 1)) refuse("minP must be from 0 to 1", minP);
   if (!(repetitionPenalty > 0 && repetitionPenalty < Infinity))
     refuse("repetitionPenalty must be above 0", repetitionPenalty);
+  checkTokens("suppress", options.suppress, vocabulary);
+}
+
+/** Throws LanguageModelError unless all of a list are tokens, and others are left. */
+export function checkTokens(
+  name: string,
+  tokens: readonly number[] = [],
+  vocabulary: number,
+): void {
+  const odd = tokens.find((t) => !(Number.isInteger(t) && t >= 0 && t < vocabulary));
+  if (odd !== undefined)
+    throw new LanguageModelError(
+      `generate: ${name} has token ${String(odd)}, the model knows ${vocabulary}`,
+    );
+  if (new Set(tokens).size === vocabulary)
+    throw new LanguageModelError(`generate: ${name} leaves no token of ${vocabulary}`);
 }
 
 /** Values of options that a run gives: programs are one for all of them. */
@@ -79,6 +99,7 @@ export const programOf = (options: SamplingOptions): string =>
     (options.topP ?? 1) < 1,
     (options.minP ?? 0) > 0,
     (options.repetitionPenalty ?? 1) !== 1,
+    options.suppress ?? [],
   ]);
 
 const nothing = { temperature: 0, topP: 1, minP: 0, repetitionPenalty: 1 };
@@ -123,10 +144,21 @@ function chosen(
   knobs: Knobs,
 ): Tensor {
   const { temperature = 0, repetitionPenalty = 1 } = options;
-  const x = repetitionPenalty === 1 ? scores : penalised(scores, history, knobs.repetitionPenalty);
+  const all =
+    repetitionPenalty === 1 ? scores : penalised(scores, history, knobs.repetitionPenalty);
+  const x = options.suppress?.length ? without(all, options.suppress) : all;
   if (temperature === 0) return argMax(x, [-1]);
   const kept = filtered(x.div(knobs.temperature), options, knobs);
   return argMax(kept.add(random.gumbel(key, kept.shape)), [-1]);
+}
+
+/** Scores of these tokens become the lowest number: none of them is the best, or likely. */
+function without(x: Tensor, tokens: readonly number[]): Tensor {
+  const vocabulary = x.shape.at(-1) as number;
+  const flags = new Uint8Array(vocabulary);
+  for (const t of tokens) flags[t] = 1;
+  const isOut = tensor(flags, { dtype: "bool" }).broadcastTo(x.shape);
+  return select(isOut, minOf(x.dtype), x);
 }
 
 function penalised(x: Tensor, history: Tensor, penalty: Knob): Tensor {

@@ -4,8 +4,14 @@
  * Texts of a batch stand at positions of their own; where one has no token, its position is beyond
  * the cache and nothing is written.
  */
-import { type CompiledFunction, compile, type TargetOption, versionOf } from "kiln-ml";
-import { checkOptions, type OptionNames, type Tensor, takeAlongAxis } from "kiln-ml/ir";
+import {
+  type CompiledFunction,
+  compile,
+  type EntryFunction,
+  type TargetOption,
+  versionOf,
+} from "kiln-ml";
+import { argMax, checkOptions, type OptionNames, type Tensor, takeAlongAxis } from "kiln-ml/ir";
 import { type CacheDtype, checkCacheDtype, type LayerCache, reachOf } from "./cache.ts";
 import { LanguageModelError } from "./errors.ts";
 import { chooseBy, knobsOf, programOf, type SamplingOptions } from "./sampler.ts";
@@ -20,7 +26,10 @@ export interface TextSessionOptions {
   readonly capacity?: number;
   /** Tokens of a prompt that run at once, default 128. */
   readonly chunk?: number;
-  /** What keys and values are kept as, default "f32": "f16" takes half, "int8" a little more than a quarter. */
+  /**
+   * What keys and values are kept as, default "f32": "f16" takes half, "int8" a little more than a
+   * quarter.
+   */
   readonly cache?: CacheDtype;
 }
 
@@ -34,6 +43,13 @@ const sessionOptions: OptionNames<TextSessionOptions> = {
 
 type Step = CompiledFunction<[Tensor, Tensor, Tensor, Tensor], Tensor>;
 type Choice = CompiledFunction<[Tensor, Tensor, Tensor, Tensor], Tensor>;
+
+/** Steps take tokens, positions, keys and the places of the last tokens, and give scores. */
+export interface SessionPrograms extends Readonly<Record<string, EntryFunction>> {
+  readonly prefill: Step;
+  readonly decode: Step;
+  readonly greedy: EntryFunction;
+}
 
 /** Programs that choose, at most: a caller may ask for any number of values of `topK`. */
 const mostChoices = 8;
@@ -95,7 +111,11 @@ export class TextSession {
   }
 
   #compiled(name: string, length: string | number): Step {
-    const of = (...shape: (string | number)[]) => ({ shape, dtype: "i32" as const });
+    const of = (input: string, ...shape: (string | number)[]) => ({
+      name: input,
+      shape,
+      dtype: "i32" as const,
+    });
     const step = (tokens: Tensor, positions: Tensor, keys: Tensor, last: Tensor): Tensor => {
       const y = this.net.hidden({ tokens, positions, keys }, this.cache);
       const row = last.reshape([this.batch, 1, 1]).broadcastTo([this.batch, 1, y.shape[2]!]);
@@ -104,8 +124,31 @@ export class TextSession {
     return compile(step, {
       name,
       ...(this.#target && { target: this.#target }),
-      inputs: [of(this.batch, length), of(this.batch, length), of("S"), of(this.batch)],
+      inputs: [
+        of("tokens", this.batch, length),
+        of("positions", this.batch, length),
+        of("keys", "S"),
+        of("last", this.batch),
+      ],
     });
+  }
+
+  /**
+   * Its steps as entries of an artifact, which share weights and caches, and `greedy`, which takes
+   * scores to the likeliest tokens: what `exportEntries` takes. A session that has run has what it
+   * ran in its caches.
+   *
+   *     const all = await exportEntries(session.programs(), { targets: ["wasm", "webgpu"] });
+   */
+  programs(): SessionPrograms {
+    return {
+      prefill: this.#prefill,
+      decode: this.#decode,
+      greedy: {
+        fn: (scores: Tensor) => argMax(scores, [-1]),
+        inputs: [{ name: "scores", shape: [this.batch, this.net.config.vocabulary] }],
+      },
+    };
   }
 
   /** Programs compiled so far. */

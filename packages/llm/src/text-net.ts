@@ -23,6 +23,9 @@ export interface TextNet extends nn.Module {
     readonly context: number;
     /** Tokens that end a text. */
     readonly ends: readonly number[];
+    /** Tokens that are never made, and those that are not made first. */
+    readonly suppress?: readonly number[];
+    readonly beginSuppress?: readonly number[];
     /** Tokens that layers with a window see, where some have one. */
     readonly window?: number | undefined;
   };

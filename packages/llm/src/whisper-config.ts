@@ -2,6 +2,7 @@
 import type { ActivationName } from "./architecture.ts";
 import { activationOf, Reader } from "./config-reader.ts";
 import { LanguageModelError, named } from "./errors.ts";
+import { tokensOf } from "./generation-config.ts";
 
 /** Layers of one side. */
 export interface Side {
@@ -24,6 +25,9 @@ export interface WhisperConfig {
   readonly activation: ActivationName;
   /** Tokens that end a text. */
   readonly ends: readonly number[];
+  /** Tokens that are never made, and those that are not made first. */
+  readonly suppress?: readonly number[];
+  readonly beginSuppress?: readonly number[];
   /** The token that a text begins with. */
   readonly start: number;
 }
@@ -58,7 +62,16 @@ export function whisperConfig(json: unknown): WhisperConfig {
     ends: [all.eos_token_id].flat().filter((x) => Number.isInteger(x)) as number[],
     start: read.count("decoder_start_token_id"),
   };
+  // Older files have here what newer ones have in generation_config.json.
+  const tokens = (name: string) =>
+    [all[name] ?? undefined].flatMap((t) =>
+      t === undefined ? [] : [tokensOf(t, `config.json: ${name}`, config.vocabulary)],
+    );
+  const [[suppress], [beginSuppress]] = [
+    tokens("suppress_tokens"),
+    tokens("begin_suppress_tokens"),
+  ];
   if (all.scale_embedding === true) read.wrong("scale_embedding is true, which is not built");
   read.finish();
-  return config;
+  return { ...config, ...(suppress && { suppress }), ...(beginSuppress && { beginSuppress }) };
 }

@@ -6,6 +6,7 @@ import { bodyLimit } from "hono/body-limit";
 import { HTTPException } from "hono/http-exception";
 import type { OpenedModel } from "kiln-ml/model";
 import type { Batches } from "./batches.ts";
+import { answerEmbeddings, type EmbeddingService } from "./embeddings.ts";
 import { bodyOf, RequestError, refusalOf } from "./errors.ts";
 import type { Metrics } from "./metrics.ts";
 import { inputsOf, outputsOf } from "./tensor-json.ts";
@@ -21,6 +22,7 @@ export interface Served {
   readonly signal: AbortSignal;
   readonly log: (text: string) => void;
   readonly text?: TextService;
+  readonly embeddings?: EmbeddingService;
   readonly tensors?: { readonly model: OpenedModel; readonly batches: Batches };
 }
 
@@ -67,6 +69,7 @@ export function appOf(served: Served): Hono {
   };
   app.get("/v1/models", (c) => c.json({ object: "list", data: [listed] }));
   if (served.text) addText(app, served, served.text);
+  if (served.embeddings) addEmbeddings(app, served, served.embeddings);
   if (served.tensors) addTensors(app, served, served.tensors);
   return app;
 }
@@ -77,6 +80,7 @@ const routes = [
   "/v1/models",
   "/v1/completions",
   "/v1/chat/completions",
+  "/v1/embeddings",
   "/v1/run",
   "/v1/signature",
 ];
@@ -133,6 +137,14 @@ function addText(app: Hono, served: Served, service: TextService): void {
       const json = await jsonOf(c.req.raw);
       return answerText(service, kind, json, signalOf(c.req.raw, served));
     });
+}
+
+function addEmbeddings(app: Hono, served: Served, service: EmbeddingService): void {
+  app.post("/v1/embeddings", async (c) => {
+    service.gate.check();
+    const json = await jsonOf(c.req.raw);
+    return answerEmbeddings(service, json, signalOf(c.req.raw, served));
+  });
 }
 
 function addTensors(app: Hono, served: Served, { model, batches }: NonNullable<Served["tensors"]>) {

@@ -5,6 +5,7 @@ import { checkOptions, type OptionNames } from "kiln-ml/ir";
 import type { OpenedModel } from "kiln-ml/model";
 import { appOf, type Served } from "./app.ts";
 import { Batches } from "./batches.ts";
+import type { EmbeddingModel } from "./embeddings.ts";
 import { RequestError } from "./errors.ts";
 import { Gate } from "./gate.ts";
 import { Metrics } from "./metrics.ts";
@@ -64,7 +65,27 @@ export const serveDefaults = {
   graceMs: 10_000,
 } as const satisfies Partial<ServeOptions>;
 
-const isText = (model: TextModel | OpenedModel): model is TextModel => "session" in model;
+type Model = TextModel | EmbeddingModel | OpenedModel;
+
+/** What answers for a model. */
+async function serviceOf(
+  model: Model,
+  { name, batch, queue, metrics }: Named,
+): Promise<Pick<Served, "text" | "embeddings" | "tensors"> & { readonly isBatched: boolean }> {
+  const gate = new Gate(queue);
+  if ("session" in model) return { text: { name, model, gate, metrics }, isBatched: false };
+  if ("embedder" in model) return { embeddings: { name, model, gate }, isBatched: false };
+  const isBatched = batch > 1 && (await rowsAreAlone(model));
+  const batches = new Batches(model, isBatched ? batch : 1, queue, metrics);
+  return { tensors: { model, batches }, isBatched };
+}
+
+interface Named {
+  readonly name: string;
+  readonly batch: number;
+  readonly queue: number;
+  readonly metrics: Metrics;
+}
 
 /** Without those that are undefined, which would take the place of defaults. */
 const definedOf = (options: ServeOptions): ServeOptions =>
@@ -85,10 +106,7 @@ const definedOf = (options: ServeOptions): ServeOptions =>
  *
  * Rejects where the port cannot be had.
  */
-export async function serve(
-  model: TextModel | OpenedModel,
-  options: ServeOptions,
-): Promise<Server> {
+export async function serve(model: Model, options: ServeOptions): Promise<Server> {
   checkOptions("serve", options, serveOptions);
   const { name, port, host, queue, batch, maxBodyBytes, graceMs } = {
     ...serveDefaults,
@@ -97,11 +115,8 @@ export async function serve(
   const metrics = new Metrics();
   let stopping: Promise<void> | undefined;
   const end = new AbortController();
-  const isBatched = !isText(model) && batch > 1 && (await rowsAreAlone(model));
-  const service = isText(model)
-    ? { text: { name, model, gate: new Gate(queue), metrics } }
-    : { tensors: { model, batches: new Batches(model, isBatched ? batch : 1, queue, metrics) } };
-  const requests = service.text ? service.text.gate : service.tensors.batches;
+  const { isBatched, ...service } = await serviceOf(model, { name, batch, queue, metrics });
+  const requests = (service.text ?? service.embeddings)?.gate ?? service.tensors!.batches;
   metrics.gauge("kiln_queue_waiting", () => requests.waiting);
   metrics.gauge("kiln_running", () => requests.running);
   const served: Served = {

@@ -4,21 +4,31 @@ import { dirname, resolve } from "node:path";
 import type { TargetName } from "@kiln-ml/artifact";
 import { writeArtifact } from "@kiln-ml/artifact/node";
 import { settings } from "../devices/settings.ts";
+import {
+  checkLanguageModelOptions,
+  compileEntries,
+  compileLanguageModel,
+  entriesOf,
+  entryName,
+  isLanguageModel,
+  languageModelOptions,
+} from "./compile-entries.ts";
 import { bytesText, weightBytes } from "./extents.ts";
-import { frontOf, loadModel, modelHelp } from "./model.ts";
+import { entriesHelp, exportsOf, frontOf, isOnnx, loadModel, modelHelp, modelOf } from "./model.ts";
 import { helpOf, type Option, shared, tableOf } from "./options.ts";
 import { placed } from "./placement-text.ts";
 import { say } from "./terminal.ts";
 import { tuningFrom } from "./tuning.ts";
-import { oneFile, parseOptions, targetFrom, UsageError } from "./usage.ts";
+import { oneFile, parseOptions, targetsFrom, UsageError } from "./usage.ts";
 
 export const options: readonly Option[] = [
   { name: "out", short: "o", value: "PATH", help: "one file if it ends in .kiln, else a folder" },
   {
     name: "target",
     value: "js|wasm|webgpu|stablehlo",
-    help: "what it is compiled for; the device need not be here\n(what kiln inspect finds the fastest for this machine)",
+    help: "what it is compiled for; the device need not be here: js,wasm for both\n(what kiln inspect finds the fastest for this machine)",
   },
+  ...languageModelOptions,
   { name: "mesh", value: "data=4,model=2", help: "of stablehlo: the devices, by axes" },
   { name: "shard", value: "data|fsdp|tensor", help: "of stablehlo: how parameters lie on them" },
   { name: "dims", value: "N=64,…", help: "of stablehlo: a number for each symbol" },
@@ -37,9 +47,9 @@ export const options: readonly Option[] = [
 ];
 
 export const help = helpOf(
-  "compile model.ts | model.onnx -o out.kiln | folder [options]",
+  "compile model.ts | model.onnx | FOLDER | model.gguf -o out.kiln | folder [options]",
   options,
-  modelHelp,
+  modelHelp + entriesHelp,
 );
 
 export async function run(args: readonly string[]): Promise<number> {
@@ -49,15 +59,26 @@ export async function run(args: readonly string[]): Promise<number> {
   if (typeof out !== "string" || out === "")
     throw new UsageError("kiln compile: needs --out\n  kiln compile model.ts -o model.kiln");
   const outside = values.target === "stablehlo";
-  const target = outside ? "js" : targetFrom("compile", values.target);
+  const targets = outside ? ["js" as const] : targetsFrom("compile", values.target);
+  const [target] = targets;
   const [extra] = ["mesh", "shard", "dims"].filter((name) => values[name] !== undefined);
   if (!outside && extra !== undefined)
     throw new UsageError(`kiln compile: --${extra} is for --target stablehlo alone`);
   // First values are computed on the CPU, whatever the artifact is for.
   settings.target = "js";
   if (values["no-fusion"]) settings.fusion = false;
-  const model = await loadModel("compile", script, values);
+  const where = { script, out, targets, values };
+  if (!outside && isLanguageModel(script)) return compileLanguageModel(where);
+  checkLanguageModelOptions(values, script);
+  const exports = isOnnx(script) ? {} : await exportsOf("compile", script, values);
   const front = await frontOf(script);
+  if (!outside && exports.entries !== undefined)
+    return compileEntries(where, front, entriesOf(script, exports.entries));
+  const model = isOnnx(script)
+    ? await loadModel("compile", script, values)
+    : await modelOf(script, exports);
+  if (targets.length > 1)
+    return compileEntries(where, front, { [entryName(model.name)]: model as never }, model.name);
   if (outside) {
     const { writeStableHlo } = await import("./stablehlo.ts");
     return writeStableHlo(front, model, out, values);

@@ -1,6 +1,6 @@
 /**
- * What `compile`, `inspect` and `bench` take from a script or an ONNX file: a function and the types of its inputs. The forms
- * allowed are in `modelHelp`.
+ * What `compile`, `inspect` and `bench` take from a script or an ONNX file: a function and the
+ * types of its inputs. The forms allowed are in `modelHelp`.
  */
 import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -21,6 +21,11 @@ export const modelHelp = `The model is the export \`model\`, \`build\` or defaul
   a module (nn.Module)     its forward, with the types in an export \`inputs\`
 where inputs are one entry for each argument, such as [["N", 784], { shape: ["N"], dtype: "i32" }].
 Or the model is an ONNX file, model.onnx, or one of TensorFlow.js, model.json, with the types that it declares.
+`;
+
+export const entriesHelp = `An export \`entries\` has several by name, { prefill: { fn, inputs }, decode: { fn, inputs } }: they become one
+artifact, whose parameters are there once. So do prefill, decode and greedy of a language model, in a
+folder with config.json and safetensors or a .gguf file. Several targets make one artifact for all.
 `;
 
 export interface Model {
@@ -68,22 +73,36 @@ async function loadedFrom(path: string, dims: Extents): Promise<OnnxModel> {
 type Front = typeof import("../index.ts");
 
 /**
- * The copy of kiln-ml that the model is written with: what a script imports, which need not be ours. A file of data has none,
- * and gets this command's, or whatever lies beside it would run.
+ * The copy of kiln-ml that the model is written with: what a script imports, which need not be
+ * ours. A file of data has none, and gets this command's, or whatever lies beside it would run.
  */
 export async function frontOf(path: string): Promise<Front> {
   const near = isScript(path) ? resolveFrom(resolve(path), "kiln-ml") : undefined;
   return near ? import(pathToFileURL(near).href) : import("../index.ts");
 }
 
-/** The model that a script exports, or an ONNX file. Throws PlainError if the script exports none. */
+/**
+ * The model that a script exports, or an ONNX file. Throws PlainError if the script exports none.
+ */
 export async function loadModel(
   command: string,
   path: string,
   values: Parsed["values"],
 ): Promise<Model> {
-  const extents = extentsFrom(command, values.extents);
-  if (isOnnx(path) || isTfjs(path)) return graphModel(command, path, extents);
+  if (isOnnx(path) || isTfjs(path))
+    return graphModel(command, path, extentsFrom(command, values.extents));
+  return modelOf(path, await exportsOf(command, path, values));
+}
+
+type Exports = Readonly<Record<string, unknown>>;
+
+/** What a script exports. Throws UsageError for options that are for other files. */
+export async function exportsOf(
+  command: string,
+  path: string,
+  values: Parsed["values"],
+): Promise<Exports> {
+  extentsFrom(command, values.extents);
   if (values.extents !== undefined)
     throw new UsageError(
       `kiln ${command}: --extents is for ONNX files, and ${short(path)} is none\n  a script says the extents itself`,
@@ -92,7 +111,11 @@ export async function loadModel(
     throw new PlainError(
       `${short(path)}: is neither a script nor an ONNX file\n  name a .ts, .js or .onnx file`,
     );
-  const exports = await loadScript(path, { check: !values["no-check"] });
+  return loadScript(path, { check: !values["no-check"] });
+}
+
+/** The model among exports. Throws PlainError where there is none. */
+export async function modelOf(path: string, exports: Exports): Promise<Model> {
   const found = exports.model ?? exports.build ?? exports.default;
   const made = typeof found === "function" && !isCompiled(found) ? await found() : found;
   const { fn, inputs = exports.inputs, name } = partsOf(made);

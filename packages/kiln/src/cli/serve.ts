@@ -1,5 +1,5 @@
 /** `kiln serve`: a model over HTTP, until it is told to stop. */
-import { existsSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { settings } from "../devices/settings.ts";
 import { openModel } from "../node.ts";
@@ -35,8 +35,8 @@ export const help = helpOf(
   "serve model.kiln | model.onnx | MODEL [options]",
   options,
   `MODEL is a language model: a folder with config.json, tokenizer.json and safetensors, or a .gguf
-file. It answers POST /v1/completions and /v1/chat/completions as OpenAI's interface, others
-POST /v1/run. All have /v1/models, /health and /metrics. Ctrl-C answers what is at hand and ends;
+file. It answers POST /v1/completions and /v1/chat/completions as OpenAI's interface, an encoder of
+texts /v1/embeddings, others POST /v1/run. All have /v1/models, /health and /metrics. Ctrl-C answers what is at hand and ends;
 twice, it ends at once. Needs the package @kiln-ml/serve.
 `,
 );
@@ -124,13 +124,30 @@ async function opened(path: string, context: number): Promise<Opened> {
     throw new PlainError(
       `kiln serve: ${inLine(basename(path))} is no model that can be served\n  name an artifact, an ONNX file, a .gguf file, or a folder with config.json`,
     );
-  const { loadModel, TextSession } = await languageModels("serve");
+  const { loadModel, TextSession, loadEncoder, encoders, Embedder } = await languageModels("serve");
+  if (isFolder && Object.hasOwn(encoders, typeIn(path))) {
+    const embedder = new Embedder(await loadEncoder(path));
+    return { model: { embedder }, dispose: () => embedder.dispose() };
+  }
   const { net, tokenizer, chat } = await loadModel(path);
   const session = new TextSession(net, { capacity: Math.min(net.config.context, context) });
   return { model: { session, tokenizer, chat }, dispose: () => session.dispose() };
 }
 
-/** Resolves when a signal has come and what was at hand is answered; the second signal is at once. */
+/**
+ * What a folder's config.json calls its architecture; whoever loads it says what is wrong with it.
+ */
+function typeIn(folder: string): string {
+  try {
+    return String(JSON.parse(readFileSync(join(folder, "config.json"), "utf8")).model_type);
+  } catch {
+    return "";
+  }
+}
+
+/**
+ * Resolves when a signal has come and what was at hand is answered; the second signal is at once.
+ */
 function untilStopped(stop: () => Promise<void>): Promise<void> {
   return new Promise((resolve, reject) => {
     const end = (): void => {

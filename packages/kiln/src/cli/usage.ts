@@ -96,6 +96,20 @@ export function targetFrom(command: string, value: Parsed["values"][string]): Ta
   return value as TargetOption;
 }
 
+/** `js,wasm`: each once, "auto" by itself. */
+export function targetsFrom(
+  command: string,
+  value: Parsed["values"][string],
+): readonly [TargetOption, ...TargetOption[]] {
+  const names = typeof value === "string" ? value.split(",") : [value];
+  const targets = names.map((name) => targetFrom(command, name));
+  const twice = targets.find((t, i) => targets.indexOf(t) !== i);
+  if (twice) throw new UsageError(`kiln ${command}: --target says ${twice} twice: ${value}`);
+  if (targets.length > 1 && targets.includes("auto"))
+    throw new UsageError(`kiln ${command}: auto is no target beside others: ${value}`);
+  return targets as [TargetOption, ...TargetOption[]];
+}
+
 export function threadsFrom(command: string, value: Parsed["values"][string]): ThreadCount {
   if (value === undefined || value === "auto") return "auto";
   return countFrom(command, "threads", value, 1);

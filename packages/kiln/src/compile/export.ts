@@ -39,6 +39,17 @@ export const exportOptions: OptionNames<ExportOptions> = {
   adapter: 1,
 };
 
+/** Where the values of an artifact's states are. */
+export interface StateSource {
+  readonly session: Session;
+  readonly states: readonly Tensor[];
+}
+
+const sources = new WeakMap<Artifact, StateSource>();
+
+/** Of an artifact that was exported here without weights. */
+export const sourceOf = (artifact: Artifact): StateSource | undefined => sources.get(artifact);
+
 /** The artifact of a program, with the values that its states have in `session`. */
 export async function exportProgram(
   session: Session,
@@ -56,6 +67,7 @@ export async function exportProgram(
     ...(tuning ? { tuning } : {}),
     name: options.name ?? code.name ?? "program",
   });
+  sources.set(artifact, { session, states: states as Tensor[] });
   if (options.weights === false) return artifact;
   const arrays = await arraysOf(session, states as Tensor[]);
   const weights: Record<string, Constant> = {};

@@ -5,6 +5,7 @@
 import { relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { inspect } from "node:util";
+import { errorPage } from "../error-page.ts";
 import { complain } from "./terminal.ts";
 import { UsageError } from "./usage.ts";
 
@@ -42,9 +43,15 @@ export function short(path: string): string {
   return from.startsWith("..") ? path : from;
 }
 
+/** To a person, not to a file: what says more. */
+function explained(error: unknown): string {
+  const [, anchor] = errorPage(error)?.split("#") ?? [];
+  return anchor && process.stderr.isTTY ? `  kiln explain ${anchor}\n` : "";
+}
+
 /** Prints the failure; its exit code. */
 export function fail(error: unknown): number {
   if (process.env.KILN_DEBUG) complain(`${inspect(error)}\n`);
-  else complain(`${describeFailure(error)}\n`);
+  else complain(`${describeFailure(error)}\n${explained(error)}`);
   return error instanceof UsageError ? 2 : 1;
 }

@@ -35,6 +35,7 @@ const commands: Readonly<Record<string, Row>> = {
   chat:    { usage: "MODEL",                      what: "a conversation with a language model",       load: () => import("./chat.ts") },
   serve:   { usage: "MODEL",                      what: "a model over HTTP",                          load: () => import("./serve.ts") },
   doctor:  { usage: "",                           what: "what this machine has, and what it lacks",   load: () => import("./doctor.ts") },
+  explain: { usage: "CLASS | OP | MESSAGE",       what: "what an error means, and what to do",        load: () => import("./explain.ts") },
   cache:   { usage: "[clear]",                    what: "the programs that are kept compiled",        load: () => import("./cache.ts") },
   completion: { usage: "bash | zsh | fish",       what: "a script that completes these, for a shell", load: () => import("./completion.ts") },
 };

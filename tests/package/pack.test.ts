@@ -89,9 +89,9 @@ import { loadFromUrl } from "@kiln-ml/artifact";
 import { type Device, type Executable, initialStates, load, ${open} } from "${entry}";
 export async function run(url: string): Promise<ArrayLike<number>> {
   const device: Device = await ${open}();
-  const artifact = await loadFromUrl(url);
+  const { artifact, kernels } = await loadFromUrl(url);
   const states = initialStates(artifact, device);
-  const program: Executable = await load(artifact, device, { states });
+  const program: Executable = await load(artifact, device, { states, kernels });
   const [y] = await program.run([{ data: Float32Array.of(1, 2), shape: [2] }]);
   return y!.data();
 }

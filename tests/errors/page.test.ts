@@ -7,12 +7,13 @@ import * as kiln from "kiln-ml";
 import { errorPage, KilnError } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
+import { main } from "../../packages/kiln/src/cli/main.ts";
 import { anchorOf, isOf } from "../../packages/kiln/src/error-page.ts";
 import { documentOf } from "../../packages/site/src/markdown.ts";
 import { messagesInSources, messagesInTests } from "../../packages/tools/src/docs/error-texts.ts";
 import { errorClasses } from "../../packages/tools/src/docs/errors.ts";
 import { sourcesIn } from "../../packages/tools/src/docs/source.ts";
-import { Project } from "../cli/kiln.ts";
+import { heard } from "../cli/heard.ts";
 
 const page = readFileSync("docs/errors.md", "utf8");
 const { headings } = documentOf(page, () => "");
@@ -83,26 +84,26 @@ test("a message is of a text with the same words around its values, not of one w
   assert.not(isOf("load: dim N is 3", "…: … is …"));
 });
 
-const project = new Project("explain");
+const explain = (...args: string[]) => heard(() => main(["explain", ...args]));
 
-test("kiln explain: a class, an op, and a message as it was printed", () => {
-  const op = project.kiln("explain", "matmul", "--json");
+test("kiln explain: a class, an op, and a message as it was printed", async () => {
+  const op = await explain("matmul", "--json");
   const found = JSON.parse(op.out).map(({ heading }: { heading: string }) => heading);
   assert.equal(found.slice(-2), ["ShapeError", "ShapeError matmul"]);
   const message = "train.ts:3:3: ArtifactError: w.npy: is no WAV file: starts with 00";
-  const { code, out } = project.kiln("explain", message);
+  const { code, out } = await explain(message);
   assert.is(code, 0);
   assert.match(out, /^ArtifactError\n\nA file is damaged/);
   assert.match(out, /\n…: is no WAV file: starts with …\n$/);
 });
 
-test("kiln explain without an answer says what there is", () => {
-  assert.equal(project.kiln("explain", "matmull"), {
+test("kiln explain without an answer says what there is", async () => {
+  assert.equal(await explain("matmull"), {
     code: 2,
     out: "",
     err: "kiln explain: no error begins with matmull\n  did you mean matmul?\n",
   });
-  assert.match(project.kiln("explain").err, /needs a class, an op or a message\n {2}classes are /);
+  assert.match((await explain()).err, /needs a class, an op or a message\n {2}classes are /);
 });
 
 test.run();

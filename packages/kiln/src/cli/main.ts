@@ -26,10 +26,10 @@ interface Row {
 
 // biome-ignore format: one command a row
 const commands: Readonly<Record<string, Row>> = {
-  run:     { usage: "script.ts [-- args]",        what: "run a script, on any target",                load: () => import("./run.ts") },
+  run:     { usage: "script.ts | model.kiln",     what: "run a script, or an artifact once",          load: () => import("./run.ts") },
   compile: { usage: "model.ts -o model.kiln",     what: "write a model as an artifact",               load: () => import("./compile.ts") },
   inspect: { usage: "model.ts | model.kiln",      what: "show what it is compiled to, and why",       load: () => import("./inspect.ts") },
-  bench:   { usage: "model.ts",                   what: "time a model",                               load: () => import("./bench.ts") },
+  bench:   { usage: "model.ts | model.kiln",      what: "time a model",                               load: () => import("./bench.ts") },
   tune:    { usage: "model.ts",                   what: "find the fastest kernels for this adapter",  load: () => import("./tune.ts") },
   generate: { usage: "MODEL --prompt TEXT",       what: "what a language model goes on with",         load: () => import("./generate.ts") },
   chat:    { usage: "MODEL",                      what: "a conversation with a language model",       load: () => import("./chat.ts") },

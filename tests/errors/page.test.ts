@@ -3,12 +3,12 @@
  * page as the site and GitHub number headings, and in the command.
  */
 import { readFileSync } from "node:fs";
+import { anchorOf, isOf } from "@kiln-ml/ir/error-heading";
 import * as kiln from "kiln-ml";
 import { errorPage, KilnError } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { main } from "../../packages/kiln/src/cli/main.ts";
-import { anchorOf, isOf } from "../../packages/kiln/src/error-page.ts";
 import { documentOf } from "../../packages/site/src/markdown.ts";
 import { messagesInSources, messagesInTests } from "../../packages/tools/src/docs/error-texts.ts";
 import { errorClasses } from "../../packages/tools/src/docs/errors.ts";

@@ -4,7 +4,7 @@
  */
 import { existsSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { anchorOf, errorHeading, isOf } from "../error-page.ts";
+import { anchorOf, errorHeading, isOf } from "@kiln-ml/ir/error-heading";
 import { helpOf, shared, tableOf } from "./options.ts";
 import { say } from "./terminal.ts";
 import { meant, parseOptions, UsageError } from "./usage.ts";

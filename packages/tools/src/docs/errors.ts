@@ -2,7 +2,7 @@
  * `docs/errors.md`: what each class of errors means and where to read on, and the messages by the
  * op they begin with. A heading is what `errorPage` makes of an error, so that its anchor is there.
  */
-import { errorHeading, isOf } from "../../../kiln/src/error-page.ts";
+import { errorHeading, isOf } from "@kiln-ml/ir/error-heading";
 import { type ErrorText, messagesInSources, messagesInTests } from "./error-texts.ts";
 import { banner } from "./source.ts";
 

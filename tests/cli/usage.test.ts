@@ -53,7 +53,7 @@ test("no command, and an unknown one", async () => {
   assert.match(err, /^kiln: needs a command\n/);
   await refuses(
     ["train"],
-    "kiln: unknown command train\n  commands are run, compile, inspect, bench, tune, generate, chat, serve, doctor, cache, completion",
+    "kiln: unknown command train\n  commands are run, compile, inspect, bench, tune, generate, chat, serve, doctor, explain, cache, completion",
   );
   await refuses(["inspct"], "kiln: unknown command inspct\n  did you mean inspect?");
 });

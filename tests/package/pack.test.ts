@@ -11,6 +11,34 @@ import { installedProject } from "./install.ts";
 // Here and not in a hook: uvu swallows what a hook throws.
 const project = installedProject();
 
+interface Exporting {
+  readonly exports?: Readonly<Record<string, { readonly types?: string } | string>>;
+}
+
+/** TypeScript checks these files and all declarations that they come to; without any of Node. */
+function typed(files: readonly string[], lib: readonly string[]): void {
+  const compilerOptions = {
+    target: "es2022",
+    lib,
+    module: "nodenext",
+    strict: true,
+    noEmit: true,
+    types: [],
+    skipLibCheck: false,
+  };
+  project.write("tsconfig.json", JSON.stringify({ compilerOptions, files }));
+  project.node(resolve("node_modules/typescript/bin/tsc"), "-p", ".");
+}
+
+/** Everything that a program may import from an installed package. */
+function entriesOf(name: string): string[] {
+  const path = join(project.folder, "node_modules", name, "package.json");
+  const { exports = {} }: Exporting = JSON.parse(readFileSync(path, "utf8"));
+  return Object.keys(exports)
+    .filter((entry) => entry !== "./package.json")
+    .map((entry) => name + entry.slice(1));
+}
+
 test("the tarballs install offline: they depend only on each other and on what is locked here", () => {
   for (const name of project.packages) {
     assert.ok(existsSync(join(project.folder, "node_modules", name, "dist/index.js")), name);
@@ -44,44 +72,53 @@ console.log(ir.ShapeError === ShapeError);
 });
 
 test("TypeScript checks a program, declarations included", () => {
-  const imports = project.packages.map(
-    (name, i) => `import * as p${i} from ${JSON.stringify(name)};`,
-  );
-  const keys = project.packages.map((_, i) => `...Object.keys(p${i})`);
+  const entries = project.packages.flatMap(entriesOf);
+  // Those that only a target's own page would name, too.
+  for (const entry of ["run-js", "run-wasm", "run-webgpu"])
+    assert.ok(entries.includes(`@kiln-ml/runtime/${entry}`), entry);
+  const imports = entries.map((name, i) => `import * as p${i} from ${JSON.stringify(name)};`);
+  const keys = entries.map((_, i) => `...Object.keys(p${i})`);
   const text = `${imports.join("\n")}\nexport const names: string[] = [${keys.join(", ")}];\n`;
   project.write("program.ts", text);
-  const compilerOptions = {
-    target: "es2022",
-    lib: ["es2023", "dom"],
-    module: "nodenext",
-    strict: true,
-    noEmit: true,
-    types: [],
-    skipLibCheck: false,
+  typed(["program.ts"], ["es2023", "dom"]);
+});
+
+/** What a page writes that only runs artifacts: each name, and that it has types and is not any. */
+const runsOne = (entry: string, open: string, wrong: string): string => `
+import { loadFromUrl } from "@kiln-ml/artifact";
+import { type Device, type Executable, initialStates, load, ${open} } from "${entry}";
+export async function run(url: string): Promise<ArrayLike<number>> {
+  const device: Device = await ${open}();
+  const { artifact, kernels } = await loadFromUrl(url);
+  const states = initialStates(artifact, device);
+  const program: Executable = await load(artifact, device, { states, kernels });
+  const [y] = await program.run([{ data: Float32Array.of(1, 2), shape: [2] }]);
+  return y!.data();
+}
+// @ts-expect-error
+${open}(${wrong});
+`;
+
+test("a program that runs one target by its own entry is typed, with types of pages and without", () => {
+  const programs = {
+    "run-js": runsOne("@kiln-ml/runtime/run-js", "createCpuDevice", "5"),
+    "run-wasm": runsOne("@kiln-ml/runtime/run-wasm", "createWasmDevice", '{ threads: "two" }'),
+    "run-webgpu": runsOne("@kiln-ml/runtime/run-webgpu", "openWebGpu", "{ powerPreference: 5 }"),
   };
-  project.write("tsconfig.json", JSON.stringify({ compilerOptions, files: ["program.ts"] }));
-  project.node(resolve("node_modules/typescript/bin/tsc"), "-p", ".");
+  const files = Object.entries(programs).map(([name, text]) => {
+    project.write(`${name}.ts`, text);
+    return `${name}.ts`;
+  });
+  typed(files, ["es2022"]);
+  typed(files, ["es2022", "dom"]);
 });
 
 test("declarations need no types of pages or of Node, and take them where they are", () => {
   const paths = ["", "/model", "/runtime", "/artifact", "/ir", "/train", "/data", "/worker"];
   const imports = paths.map((path, i) => `import * as p${i} from "kiln-ml${path}";`);
   const uses = `export const names = [${paths.map((_, i) => `p${i}`)}].flatMap(Object.keys);`;
-  const compilerOptions = {
-    target: "es2022",
-    module: "nodenext",
-    strict: true,
-    noEmit: true,
-    types: [],
-    skipLibCheck: false,
-  };
-  const checks = (file: string, lib: readonly string[]): void => {
-    const options = { ...compilerOptions, lib };
-    project.write("tsconfig.json", JSON.stringify({ compilerOptions: options, files: [file] }));
-    project.node(resolve("node_modules/typescript/bin/tsc"), "-p", ".");
-  };
   project.write("bare.ts", `${imports.join("\n")}\n${uses}\n`);
-  checks("bare.ts", ["es2022"]);
+  typed(["bare.ts"], ["es2022"]);
   // A signal is the page's own type there, and not any.
   project.write(
     "paged.ts",
@@ -91,7 +128,7 @@ openModel(new URL("https://kiln.example/a.kiln"), { signal: new AbortController(
 openModel("a.kiln", { signal: 5 });
 `,
   );
-  checks("paged.ts", ["es2022", "dom"]);
+  typed(["paged.ts"], ["es2022", "dom"]);
 });
 
 test("the front door's methods are typed where it is installed, and the command runs", () => {

@@ -70,6 +70,15 @@ browserTest("a failure is told with the line of the program", async () => {
     assert.match((await said(at)).join("\n"), /^ShapeError: add: /);
     assert.is(await at.textContent("#state"), "failed in line 3");
     assert.is(await at.locator(".cm-fault").textContent(), "ones([2, 3]).add(ones([4, 3]));");
+    // What the class and the op mean is one click away, at its place.
+    const more = (await at.locator("#console a").getAttribute("href")) ?? "";
+    assert.match(more, /docs\/errors\.html#shapeerror-add$/);
+    const errors = new URL(more, at.url());
+    const there = await at.evaluate(
+      async ({ href, id }) => (await (await fetch(href)).text()).includes(`id="${id}"`),
+      { href: errors.href, id: errors.hash.slice(1) },
+    );
+    assert.ok(there, more);
     await run(at, "const x = 1;\nlet = ;\n");
     assert.is(await at.textContent("#state"), "failed in line 2");
     await run(at, 'import "node:fs";\n');

@@ -43,6 +43,7 @@ export {
 } from "./devices/session.ts";
 export { versionOf } from "./devices/storage.ts";
 export type { ThreadCount } from "./devices/wasm-support.ts";
+export { errorPage } from "./error-page.ts";
 export type { InspectOptions } from "./inspect/inspect.ts";
 export {
   type LoadStateOptions,

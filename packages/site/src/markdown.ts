@@ -31,6 +31,9 @@ function slug(text: string, seen: Map<string, number>): string {
   return count ? `${base}-${count}` : base;
 }
 
+/** A number and its unit stay on one line: narrow columns would part them. */
+const beforeUnit = /(\d) (?=(?:%|[kMG]?B|[mµn]?s|px)(?![\w]))/g;
+
 export function documentOf(text: string, resolve: Resolve): Document {
   const md = new MarkdownIt({ html: false, highlight: (code, name) => highlighted(code, name) });
   const tokens = md.parse(text.replace(/<!--[\s\S]*?-->/g, ""), {});
@@ -43,7 +46,10 @@ export function documentOf(text: string, resolve: Resolve): Document {
       token.attrSet("id", id);
       headings.push({ level: Number(token.tag.slice(1)), text: inner, id });
     }
-    for (const child of token.children ?? []) link(child, resolve);
+    for (const child of token.children ?? []) {
+      link(child, resolve);
+      if (child.type === "text") child.content = child.content.replace(beforeUnit, "$1\u00a0");
+    }
   });
   md.renderer.rules.table_open = () => '<div class="table"><table>';
   md.renderer.rules.table_close = () => "</table></div>";

@@ -82,6 +82,12 @@ for (const { folder } of workspaces) {
   // Each tarball carries its licence; the one that is kept is the repository's.
   copyFileSync(join(root, "LICENSE"), join(root, folder, "LICENSE"));
 }
+// Of other documents the package has none: what leads to them names them.
+const errors = readFileSync(join(root, "docs/errors.md"), "utf8");
+writeFileSync(
+  join(root, "packages/kiln/errors.md"),
+  errors.replace(/\[([^\]]+)\]\(([\w.#/-]+)\)/g, "$1 (docs/$2)"),
+);
 const { pageWorkerSource } = await import(
   pathToFileURL(join(root, "runtime/src/devices/wasm-worker.ts")).href
 );

@@ -11,11 +11,27 @@ const ofPrototype = (name: string): string =>
 const inWasm = (name: string): string =>
   `  type ${name} = typeof globalThis extends { WebAssembly: { ${name}: { prototype: infer T } } } ? T : any;`;
 
+/** Older versions of TypeScript do not have them among the types of pages. */
+const gpuClasses = [
+  "GPUBindGroup",
+  "GPUBindGroupLayout",
+  "GPUBuffer",
+  "GPUCommandEncoder",
+  "GPUComputePassEncoder",
+  "GPUComputePipeline",
+  "GPUDevice",
+];
+
 /** As much of each name as our declarations use. */
 const platform: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
-    ["AbortSignal", "Blob", "Response", "URL"].map((name) => [name, ofPrototype(name)]),
+    ["AbortSignal", "Blob", "Response", "URL", ...gpuClasses].map((name) => [
+      name,
+      ofPrototype(name),
+    ]),
   ),
+  GPUComputePassDescriptor:
+    "type GPUComputePassDescriptor = typeof globalThis extends { GPUCommandEncoder: { prototype: { beginComputePass(pass?: infer T): any } } } ? NonNullable<T> : any;",
   RequestInit:
     "type RequestInit = typeof globalThis extends { Request: { new (input: any, init?: infer T): any } } ? NonNullable<T> : any;",
   WebAssembly: ["declare namespace WebAssembly {", ...["Memory", "Module"].map(inWasm), "}"].join(

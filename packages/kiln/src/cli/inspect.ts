@@ -1,4 +1,6 @@
 /** `kiln inspect`: what a model or an artifact is made of, in sections that are chosen by name. */
+import { mkdir } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import type { Artifact } from "@kiln-ml/artifact";
 import { readArtifact, writeFileAtomic } from "@kiln-ml/artifact/node";
 import type { Stage } from "@kiln-ml/compiler";
@@ -13,6 +15,7 @@ import type { Dims } from "./extents.ts";
 import { short } from "./failure.ts";
 import { madeUpArguments } from "./made-up.ts";
 import { frontOf, isOnnx, isTfjs, loadModel, modelHelp } from "./model.ts";
+import { ofFile } from "./named-file.ts";
 import { helpOf, type Option, shared, tableOf } from "./options.ts";
 import { placementText } from "./placement-text.ts";
 import { isScript } from "./script.ts";
@@ -104,7 +107,7 @@ export async function run(args: readonly string[]): Promise<number> {
   }
   const inspected = isModel
     ? await compileModel(path, target === "auto" ? "js" : target, values)
-    : { artifact: await readArtifact(path), stages: [], print: () => "" };
+    : { artifact: await readNamed(path), stages: [], print: () => "" };
   const { artifact } = inspected;
   checkDims(
     "inspect",
@@ -154,12 +157,15 @@ async function inspectModel(
 
 async function inspectFile(path: string, dims: Dims): Promise<Inspection> {
   const { inspectArtifact } = await import("../inspect/inspect.ts");
-  return inspectArtifact(await readArtifact(path), dims);
+  return inspectArtifact(await readNamed(path), dims);
 }
+
+const readNamed = (path: string): Promise<Artifact> => ofFile(path, () => readArtifact(path));
 
 async function tell(inspection: Inspection, { json, html }: Values): Promise<number> {
   if (typeof html === "string") {
     const page = await inspectionPage(inspection);
+    await mkdir(dirname(resolve(html)), { recursive: true });
     await writeFileAtomic(html, new TextEncoder().encode(page));
     const { kernels, nodes } = inspection;
     const held = nodes.length ? `${nodes.length} nodes, ` : "";

@@ -26,15 +26,16 @@ interface Row {
 
 // biome-ignore format: one command a row
 const commands: Readonly<Record<string, Row>> = {
-  run:     { usage: "script.ts [-- args]",        what: "run a script, on any target",                load: () => import("./run.ts") },
+  run:     { usage: "script.ts | model.kiln",     what: "run a script, or an artifact once",          load: () => import("./run.ts") },
   compile: { usage: "model.ts -o model.kiln",     what: "write a model as an artifact",               load: () => import("./compile.ts") },
   inspect: { usage: "model.ts | model.kiln",      what: "show what it is compiled to, and why",       load: () => import("./inspect.ts") },
-  bench:   { usage: "model.ts",                   what: "time a model",                               load: () => import("./bench.ts") },
+  bench:   { usage: "model.ts | model.kiln",      what: "time a model",                               load: () => import("./bench.ts") },
   tune:    { usage: "model.ts",                   what: "find the fastest kernels for this adapter",  load: () => import("./tune.ts") },
   generate: { usage: "MODEL --prompt TEXT",       what: "what a language model goes on with",         load: () => import("./generate.ts") },
   chat:    { usage: "MODEL",                      what: "a conversation with a language model",       load: () => import("./chat.ts") },
   serve:   { usage: "MODEL",                      what: "a model over HTTP",                          load: () => import("./serve.ts") },
   doctor:  { usage: "",                           what: "what this machine has, and what it lacks",   load: () => import("./doctor.ts") },
+  explain: { usage: "CLASS | OP | MESSAGE",       what: "what an error means, and what to do",        load: () => import("./explain.ts") },
   cache:   { usage: "[clear]",                    what: "the programs that are kept compiled",        load: () => import("./cache.ts") },
   completion: { usage: "bash | zsh | fish",       what: "a script that completes these, for a shell", load: () => import("./completion.ts") },
 };

@@ -50,8 +50,12 @@ export function helpOf(usage: string, options: readonly Option[], notes = ""): s
   );
   const width = Math.min(32, Math.max(...heads.map((h) => h.length))) + 2;
   const lines = options.map(({ help }, i) => {
+    const head = heads[i]!;
     const [first, ...rest] = help.split("\n");
-    return [heads[i]!.padEnd(width) + first, ...rest.map((l) => " ".repeat(width) + l)].join("\n");
+    // One that is too long has its line for itself.
+    const start = head.length < width ? [head.padEnd(width) + first] : [head, first!];
+    const below = head.length < width ? rest : [...start.splice(1), ...rest];
+    return [...start, ...below.map((l) => " ".repeat(width) + l)].join("\n");
   });
   return `Usage: kiln ${usage}\n\n${lines.join("\n")}\n${notes ? `\n${notes}` : ""}`;
 }

@@ -8,6 +8,7 @@ import type { Progress } from "../open/source.ts";
 import type { ModelValue, TensorArray } from "../open/values.ts";
 import { bytesText, type Dims } from "./extents.ts";
 import { PlainError } from "./failure.ts";
+import { ofFile } from "./named-file.ts";
 import { inLine, say, status } from "./terminal.ts";
 import { checkDims } from "./usage.ts";
 
@@ -43,7 +44,8 @@ async function opened(command: string, path: string, values: Values): Promise<Op
   const named = typeof target === "string" && target !== "auto";
   const targets = named ? { targets: [target as TargetName] } : {};
   try {
-    return await openModel(path, { ...targets, onProgress: (p) => status(progressText(p)) });
+    const onProgress = (p: Progress): void => status(progressText(p));
+    return await ofFile(path, () => openModel(path, { ...targets, onProgress }));
   } finally {
     status("");
   }

@@ -8,7 +8,7 @@ import { helpOf, type Option, shared, tableOf } from "./options.ts";
 import { Profile } from "./profile.ts";
 import { isArtifact, runArtifact } from "./ready.ts";
 import { whyRecompiled } from "./recompiles.ts";
-import { loadScript } from "./script.ts";
+import { isScript, loadScript } from "./script.ts";
 import { note, say } from "./terminal.ts";
 import { Trace } from "./trace.ts";
 import { useTuning } from "./tuning.ts";
@@ -67,6 +67,11 @@ export async function run(args: readonly string[]): Promise<number> {
   settings.threads = threadsFrom("run", values.threads);
   takeDevice("run", values.device);
   if (isArtifact(script)) return runArtifact(script, dimsFrom("run", values.dims), values);
+  // What has another ending is data, which Node would read as a script.
+  if (/\.\w+$/.test(script) && !isScript(script))
+    throw new UsageError(
+      `kiln run: ${script} is neither a script nor an artifact\n  ${/\.onnx$/i.test(script) ? "kiln compile makes an artifact of it, kiln bench times it" : "name a .ts, .js or .kiln file"}`,
+    );
   if (values.dims !== undefined)
     throw new UsageError(`kiln run: --dims is for artifacts, and ${script} is a script`);
   if (values["no-fusion"]) settings.fusion = false;

@@ -3,7 +3,7 @@ import { InspectorFrame } from "../inspector-frame.ts";
 import { byId, h } from "./dom.ts";
 import { Editor, type Names } from "./editor.ts";
 import { hashOf, sharedOf } from "./link.ts";
-import type { FromWorker, Listed, Target, ToWorker } from "./messages.ts";
+import type { Failure, FromWorker, Listed, Target, ToWorker } from "./messages.ts";
 import { moduleText, ProgramError } from "./module-text.ts";
 import { Output } from "./output.ts";
 
@@ -77,7 +77,7 @@ class Playground {
       module = moduleText(this.#editor.text, new URL("packages/kiln/dist/", folder).href);
     } catch (error) {
       if (!(error instanceof ProgramError)) throw error;
-      this.#fail(`SyntaxError: ${error.message}`, error.line);
+      this.#fail({ text: `SyntaxError: ${error.message}`, line: error.line });
       return;
     }
     this.#tell("loading");
@@ -88,7 +88,7 @@ class Playground {
       if (worker === this.#worker) this.#hear(data);
     });
     worker.addEventListener("error", (event) =>
-      this.#fail(event.message ?? "the worker cannot be loaded"),
+      this.#fail({ text: event.message ?? "the worker cannot be loaded" }),
     );
     this.#ask({ kind: "run", module, target: this.#target });
   }
@@ -122,7 +122,7 @@ class Playground {
         this.#output.say(message.text, "error");
         break;
       case "failed":
-        this.#fail(message.text, message.line);
+        this.#fail(message);
         break;
       case "done":
         document.body.dataset.state = "done";
@@ -157,10 +157,10 @@ class Playground {
     if (this.#chosen !== undefined) this.#ask({ kind: "inspect", program: this.#chosen, profile });
   }
 
-  #fail(text: string, line?: number): void {
+  #fail({ text, line, anchor }: Failure): void {
     document.body.dataset.state = "failed";
     this.#tell(line === undefined ? "failed" : `failed in line ${line}`);
-    this.#output.say(text, "error");
+    this.#output.say(text, "error", anchor && `../docs/errors.html#${anchor}`);
     this.#editor.mark(line);
   }
 

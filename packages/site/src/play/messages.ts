@@ -25,8 +25,16 @@ export type FromWorker =
   | { readonly kind: "programs"; readonly programs: readonly Listed[] }
   | { readonly kind: "inspection"; readonly program: number; readonly inspection: Inspection }
   | { readonly kind: "refused"; readonly program: number; readonly text: string }
-  | { readonly kind: "failed"; readonly text: string; readonly line?: number }
+  | ({ readonly kind: "failed" } & Failure)
   | { readonly kind: "done"; readonly ms: number };
+
+export interface Failure {
+  readonly text: string;
+  /** In the program. */
+  readonly line?: number | undefined;
+  /** On the page of errors. */
+  readonly anchor?: string;
+}
 
 /** Rows of RGBA bytes. */
 export interface Picture {

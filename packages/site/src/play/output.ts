@@ -19,10 +19,12 @@ export class Output {
     this.#plots.clear();
   }
 
-  say(text: string, kind: string): void {
+  /** A line; `more` is the address of what says more about it. */
+  say(text: string, kind: string, more?: string): void {
     const atEnd =
       this.#console.scrollHeight - this.#console.scrollTop - this.#console.clientHeight < 40;
-    this.#console.append(h("div", { class: `line ${kind}` }, text));
+    const link = more && h("a", { href: more, target: "_blank" }, "what this means");
+    this.#console.append(h("div", { class: `line ${kind}` }, text, ...(link ? ["\n", link] : [])));
     while (this.#console.childElementCount > mostLines) this.#console.firstElementChild!.remove();
     if (atEnd) this.#console.scrollTop = this.#console.scrollHeight;
   }

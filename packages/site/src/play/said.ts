@@ -1,4 +1,6 @@
 /** What a program says by `console`, and what it fails with, as text for the page. */
+import { errorPage } from "kiln-ml";
+import type { Failure } from "./messages.ts";
 import { post } from "./post.ts";
 
 const inspectKey = Symbol.for("nodejs.util.inspect.custom");
@@ -44,12 +46,16 @@ export function listen(): void {
   });
 }
 
-/** The text of what was thrown, and its line in the program whose module has this URL. */
-export function failureOf(error: unknown, url: string): { text: string; line?: number } {
+/**
+ * The text of what was thrown, its line in the program whose module has this URL, and where the
+ * page of errors is about it.
+ */
+export function failureOf(error: unknown, url: string): Failure {
   if (!(error instanceof Error)) return { text: String(error) };
   const text = `${error.name}: ${sited(error.message, url)}`;
   const line = lineIn(`${error.stack ?? ""}\n${error.message}`, url);
-  return line === undefined ? { text } : { text, line };
+  const anchor = errorPage(error)?.split("#")[1];
+  return { text, ...(line === undefined ? {} : { line }), ...(anchor ? { anchor } : {}) };
 }
 
 /** The first line of the module with this URL that a stack names. */

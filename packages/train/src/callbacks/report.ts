@@ -139,10 +139,10 @@ function epochTable(run: Run): string {
 const style = `:root{color-scheme:light dark;--text:#1b1f24;--back:#fff;--soft:#57606a;--line:#d8dee4;--fill:#f6f8fa;--first:#1f6feb;--second:#d9480f}
 @media(prefers-color-scheme:dark){:root{--text:#e6edf3;--back:#0d1117;--soft:#9198a1;--line:#30363d;--fill:#161b22;--first:#58a6ff;--second:#ff9d57}}
 body{font:15px/1.5 system-ui,sans-serif;margin:2rem auto;max-width:60rem;padding:0 1rem;color:var(--text);background:var(--back)}
-h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem}.curves{display:grid;grid-template-columns:repeat(auto-fit,minmax(20rem,1fr));gap:1rem}figure{margin:0}
+h1{font-size:1.5rem}h2{font-size:1.1rem;margin-top:2rem}.curves{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(20rem,100%),1fr));gap:1rem}figure{margin:0}
 svg{width:100%;border:1px solid var(--line);border-radius:6px;font-size:11px}svg text{fill:var(--soft)}.grid{stroke:var(--line);stroke-width:.6}
 table{border-collapse:collapse;font-variant-numeric:tabular-nums}td,th{padding:.2rem .7rem;text-align:right;border-bottom:1px solid var(--line)}
-td:first-child,th:first-child,.facts td{text-align:left}.kernels{line-height:2}code,pre{background:var(--fill);border-radius:4px}code{padding:.1rem .3rem}.wide,pre{overflow-x:auto}pre{padding:1rem}`;
+td{white-space:nowrap}.facts td{white-space:normal}td:first-child,th:first-child,.facts td{text-align:left}.kernels{line-height:2}code,pre{background:var(--fill);border-radius:4px}code{padding:.1rem .3rem}.wide,pre{overflow-x:auto}pre{padding:1rem}`;
 
 function sized(bytes: number): string {
   if (bytes < 2 ** 10) return `${bytes} B`;

@@ -130,7 +130,9 @@ export class Quantized {
     const words = reshape(this.words, [...outer, ...inside.slice(1).map(() => 1), lanes]);
     const shape = [...outer, ...inside];
     const spread = bitcast(words, "i32").broadcastTo(shape);
-    const up = firstBits(shape, bits).neg().add(32 - bits);
+    const up = firstBits(shape, bits)
+      .neg()
+      .add(32 - bits);
     const steps = convert(spread.shiftLeft(up).shiftRight(32 - bits), "f32");
     const each = (t: Tensor): Tensor =>
       reshape(convert(t, "f32"), [...before, blocks, 1, ...inside.map(() => 1)]);
@@ -170,7 +172,8 @@ export class Quantized {
     const wide = convert(x, "f32");
     const rest = constant(0, "f32").broadcastTo([...x.shape.slice(0, -1), more]);
     const long = more === 0 ? wide : concat([wide, rest], -1);
-    const lhs = activations === "i8" ? quantized(long, { bits: 8, block: this.block }).dequantize() : long;
+    const lhs =
+      activations === "i8" ? quantized(long, { bits: 8, block: this.block }).dequantize() : long;
     return dotGeneral(lhs, w, { lhsContract: [-1], rhsContract: [1] });
   }
 }
@@ -210,7 +213,10 @@ export function quantizedOf(
     throw new ShapeError(
       `${op}: words are ${printShape(words.shape)}, those of ${inputs} elements ${printShape(due)}\n  fill the last block with zeros`,
     );
-  for (const [name, t] of [["scales", scales], ["offsets", offsets]] as const) {
+  for (const [name, t] of [
+    ["scales", scales],
+    ["offsets", offsets],
+  ] as const) {
     if (t === undefined) continue;
     checkTensor(op, t);
     if (t.dtype !== "f32" && t.dtype !== "f16")
@@ -279,14 +285,20 @@ function evenSteps(x: Tensor, bits: 4 | 8): Steps {
   const isNegative = x.min([-1], { keepDims: true }).neg().equal(most);
   const scale = bits === 8 ? most.div(127) : select(isNegative, most, most.neg()).div(8);
   const low = bits === 8 ? -127 : -8;
-  return { steps: stepsOf(x, scale, low, -low - (bits === 8 ? 0 : 1)), scales: scale.squeeze([-1]) };
+  return {
+    steps: stepsOf(x, scale, low, -low - (bits === 8 ? 0 : 1)),
+    scales: scale.squeeze([-1]),
+  };
 }
 
 /** All steps, from the least element to the greatest. */
 function unevenSteps(x: Tensor, bits: 4 | 8): Steps {
   const half = 2 ** (bits - 1);
   const least = x.min([-1], { keepDims: true });
-  const scale = x.max([-1], { keepDims: true }).sub(least).div(2 ** bits - 1);
+  const scale = x
+    .max([-1], { keepDims: true })
+    .sub(least)
+    .div(2 ** bits - 1);
   const steps = stepsOf(x.sub(least), scale, 0, 2 ** bits - 1).sub(half);
   const offsets = least.add(scale.mul(half)).squeeze([-1]);
   return { steps, scales: scale.squeeze([-1]), offsets };

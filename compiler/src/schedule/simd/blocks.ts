@@ -8,59 +8,37 @@
  * lanes, and as many multiplications go to scales as to terms. Where the other operand is in
  * blocks of integers too, products are of 16 bits, eight at a time (`integers.ts`).
  */
-import { addDim, type Dim, isStatic, minDim, mulDim, offsetOf, subDim } from "@kiln-ml/ir";
-import { type Loop, makeLoop } from "../../fuse/group.ts";
+import { addDim, type Dim, isStatic, minDim, mulDim, subDim } from "@kiln-ml/ir";
+import { makeLoop } from "../../fuse/group.ts";
 import { call, constant, load, ref } from "../../kernel/expr.ts";
 import type { Expr, Stmt } from "../../kernel/kernel.ts";
-import type { Rename } from "../../kernel/map.ts";
-import { strideOf } from "../../kernel/stride.ts";
-import { walkStmts } from "../../kernel/walk.ts";
-import { type LoweringContext, openBlock } from "../../lower/context.ts";
+import type { LoweringContext } from "../../lower/context.ts";
 import { nest } from "../../lower/loops.ts";
-import { isAffine } from "./affine.ts";
 import type { Sides } from "./contraction.ts";
+import {
+  chunk,
+  type DepthInBlocks,
+  depthIn,
+  elementOf,
+  type InBlocks,
+  inLanes,
+  pairs,
+  range,
+  sharedLoads,
+  stepsAt,
+  type Terms,
+  within,
+  zero,
+} from "./in-blocks.ts";
 import { integerTerms } from "./integers.ts";
 import type { Lines } from "./lines.ts";
-import { callsIn, divisorsOf, folded, type Steps, stepsOf } from "./steps.ts";
+import { callsIn, divisorsOf, folded, stepsOf } from "./steps.ts";
 import { type Block, blockOf, dtypeOf, finish, inBlock, overWorkItems } from "./work-items.ts";
 
 const mostRows = 4;
-/** Elements whose fields are written out. */
-const chunk = 32;
 /** Steps that a lane adds up in one block, and blocks that it adds up: errors grow with both. */
 const mostInBlock = 2048;
 const mostBlocks = 1024;
-
-/** Depth as loops: k = block · b + chunk · t + 4 · u + lane. */
-export interface DepthInBlocks {
-  readonly name: string;
-  readonly size: number;
-  readonly b: Loop;
-  readonly t: Loop;
-  readonly u: Loop;
-  readonly lane: Loop;
-  at(u: Dim): Rename;
-}
-
-function depthIn(name: string, depth: number, size: number): DepthInBlocks {
-  const [b, t] = [makeLoop("depthBlock", depth / size), makeLoop("chunk", size / chunk)];
-  const [u, lane] = [makeLoop("u", chunk / 4), makeLoop("lane", 4)];
-  const at = (u: Dim): Rename =>
-    new Map([[name, offsetOf([b.extent, t.extent, chunk / 4, 4], [b.at, t.at, u, lane.at])]]);
-  return { name, size, b, t, u, lane, at };
-}
-
-const within = ({ t, u, lane }: DepthInBlocks) => ({
-  symbols: new Set([t.name, u.name, lane.name]),
-  name: () => false,
-});
-
-/** A line's element under a renaming, if it takes no statements to find. */
-function elementOf(context: LoweringContext, lines: Lines, line: Dim, by: Rename) {
-  const block = openBlock(context);
-  const value = lines.value(block, new Map([...lines.at(line), ...by]));
-  return block.body.length === 0 ? value : undefined;
-}
 
 /** Depth cut where most of an element is the same within a block. */
 function cutOf(context: LoweringContext, columns: Lines): DepthInBlocks | undefined {
@@ -90,14 +68,6 @@ const evenParts = (depth: number): number[] => {
   const parts = Math.ceil(depth / mostInBlock);
   return depth % parts === 0 ? [depth / parts] : [];
 };
-
-/** A kernel's plan: who are rows, and how its elements are read. */
-export interface InBlocks {
-  readonly context: LoweringContext;
-  readonly sides: Sides;
-  readonly cut: DepthInBlocks;
-  readonly tile: Block;
-}
 
 export function blockPhases(context: LoweringContext, sides: Sides): Stmt[][] | undefined {
   const { rows, columns } = sides;
@@ -130,26 +100,6 @@ export function blockPhases(context: LoweringContext, sides: Sides): Stmt[][] | 
   ];
 }
 
-/** How the sums of a block are made. */
-export interface Terms {
-  readonly arrays: readonly Stmt[];
-  /** What is made ready of the rows. */
-  readonly before: readonly Stmt[];
-  /** Declarations before a block, the terms of a chunk, and what the block adds to the sums `c`. */
-  readonly open: readonly Stmt[];
-  chunk(lines: readonly Dim[]): readonly Stmt[];
-  close(lines: readonly Dim[]): readonly Stmt[];
-}
-
-export const range = (n: number): number[] => Array.from({ length: n }, (_, i) => i);
-
-export const pairs = ({ tile }: InBlocks): { r: number; j: number }[] =>
-  range(tile.rows).flatMap((r) => range(tile.columns).map((j) => ({ r, j })));
-
-export const zero = (name: string, dtype: "f32" | "i32" = "f32"): Stmt => {
-  return { kind: "acc", name, dtype, init: constant(dtype, 0), widened: false };
-};
-
 type Unit = Parameters<Parameters<typeof overWorkItems>[3]>[0];
 
 /** The sums of a unit, some columns at once. */
@@ -167,7 +117,7 @@ function columnsOf(plan: InBlocks, terms: Terms, block: Block, unit: Unit): Stmt
   const inner = [...terms.open, ...nest([cut.t], "serial", terms.chunk(at)), ...terms.close(at)];
   const place = ({ r, j }: { r: number; j: number }): number => 4 * (r * tile.columns + j);
   const all = pairs(plan);
-  const inLanes = nest([cut.lane], "vector", [
+  const vectors = nest([cut.lane], "vector", [
     ...all.map(({ r, j }) => zero(`c${r}${j}`)),
     ...nest([cut.b], "serial", inner),
     ...all.map((p): Stmt => {
@@ -187,45 +137,9 @@ function columnsOf(plan: InBlocks, terms: Terms, block: Block, unit: Unit): Stmt
       extent: unit.breadth,
       step: tile.columns,
       loop: "serial",
-      body: [...bind, ...inLanes, ...joined],
+      body: [...bind, ...vectors, ...joined],
     },
   ];
-}
-
-/** True if the statements run in lanes along the block, each load a vector or one for all. */
-export function inLanes(body: readonly Stmt[], { lane }: DepthInBlocks): boolean {
-  if (!isAffine(body, lane.name)) return false;
-  let even = true;
-  walkStmts(body, {
-    expr: (e) => {
-      if (e.kind !== "load") return;
-      const stride = strideOf(e.index, lane.name);
-      if (stride !== 0 && stride !== 1) even = false;
-    },
-  });
-  return even;
-}
-
-/** A side's element at place `u` of a chunk, in steps. */
-export function stepsAt(plan: InBlocks, lines: Lines, line: Dim, u: Dim): Steps | undefined {
-  const value = elementOf(plan.context, lines, line, plan.cut.at(u));
-  return value && stepsOf(folded(value), within(plan.cut));
-}
-
-/** Names for loads that several statements read, in the order in which they are met. */
-export function sharedLoads() {
-  const names = new Map<string, string>();
-  const lets: Stmt[] = [];
-  const shared = (e: Expr): Expr => {
-    if (e.kind === "call") return { ...e, args: e.args.map(shared) };
-    if (e.kind !== "load" || e.guard.length > 0) return e;
-    const key = `${e.from}[${String(e.index)}]`;
-    const name = names.get(key) ?? `${e.from.replace(/\W/g, "")}${names.size}`;
-    if (!names.has(key)) lets.push({ kind: "let", name, value: e });
-    names.set(key, name);
-    return ref(name, e.dtype);
-  };
-  return { shared, take: (): Stmt[] => lets.splice(0) };
 }
 
 /** Terms in floats: a step of each column times the element of each row. */
@@ -247,7 +161,7 @@ function floatTerms(plan: InBlocks): Terms | undefined {
       ...(hasOffset ? range(plan.tile.rows).map((r) => zero(`x${r}Sum`)) : []),
     ],
     chunk: (lines) => {
-      const { shared, take } = sharedLoads();
+      const { shared, take } = sharedLoads("word");
       return range(chunk / 4).flatMap((u): Stmt[] => {
         const rows = range(plan.tile.rows).flatMap((r): Stmt[] => [
           { kind: "let", name: `x${r}At${u}`, value: x.at(r, u) },

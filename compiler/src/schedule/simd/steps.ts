@@ -6,7 +6,7 @@
  * Why it matters: Σ (q·s + o)·x over a block is s·Σ q·x + o·Σ x, so that what is the same is applied
  * once a block and not once an element, and sums of small integers stay integers.
  */
-import { symbolsIn, type Dim } from "@kiln-ml/ir";
+import { type Dim, symbolsIn } from "@kiln-ml/ir";
 import { call, constant } from "../../kernel/expr.ts";
 import type { Expr } from "../../kernel/kernel.ts";
 import { exprVaries, type Varying } from "../../kernel/varies.ts";

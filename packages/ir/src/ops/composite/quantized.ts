@@ -12,7 +12,7 @@ import {
   ShapeError,
 } from "../../errors.ts";
 import { kindOf } from "../../kind.ts";
-import { Tensor } from "../../node.ts";
+import type { Tensor } from "../../node.ts";
 import { printShape, sameShape } from "../../shape.ts";
 import { checkTensor } from "../apply.ts";
 import { dotGeneral } from "../contraction.ts";

@@ -33,6 +33,7 @@ export type { DecoderOptions } from "./layers.ts";
 export { logMelFeatures } from "./log-mel.ts";
 export type { ModelFiles } from "./model-files.ts";
 export { type LanguageModel, openModelFiles } from "./open-model.ts";
+export type { LoadModelOptions } from "./quantize-model.ts";
 export type { RopeScaling } from "./rope-config.ts";
 export { choose, type SamplingOptions } from "./sampler.ts";
 export { TextSession, type TextSessionOptions } from "./session.ts";

@@ -7,6 +7,7 @@ import { basename } from "node:path";
 import { LanguageModelError } from "./errors.ts";
 import { bytesOf, folderOf } from "./folder.ts";
 import { type LanguageModel, openGguf, openModelFiles } from "./open-model.ts";
+import type { LoadModelOptions } from "./quantize-model.ts";
 
 /**
  * The model of a folder (`config.json`, `tokenizer.json`, `model.safetensors` or its shards by
@@ -17,20 +18,27 @@ import { type LanguageModel, openGguf, openModelFiles } from "./open-model.ts";
  *     const pieces = generate({ session, tokenizer }, "Once upon a time");
  *     for await (const piece of pieces) process.stdout.write(piece);
  *
+ * `weights` says what matrices of layers are kept as, "int8" and "int4" in blocks of 32; by default
+ * as a GGUF file has them, else f32.
+ *
  * Rejects with LanguageModelError for files that are absent, all shards at once, and a tokenizer of
  * another vocabulary; with ArtifactError for a damaged file; with GraphError for weights that do
  * not fit the config.
  */
-export async function loadModel(path: string): Promise<LanguageModel> {
+export async function loadModel(
+  path: string,
+  options: LoadModelOptions = {},
+): Promise<LanguageModel> {
   if (!existsSync(path))
     throw new LanguageModelError(
       `loadModel: ${basename(path)} does not exist\n  give the folder of a model, or a .gguf file`,
     );
-  if (statSync(path).isDirectory()) return openModelFiles(folderOf(path, "loadModel"));
+  if (statSync(path).isDirectory()) return openModelFiles(folderOf(path, "loadModel"), options);
   // What it is called is no matter here: whoever names a file means that it is one of GGUF's.
-  return openGguf(await bytesOf(path), basename(path));
+  return openGguf(await bytesOf(path), basename(path), options);
 }
 
 export { type EncoderModel, loadEncoder } from "./load-encoder.ts";
 export { loadSpeechModel } from "./load-speech.ts";
 export { ggufTokenizer, type LanguageModel } from "./open-model.ts";
+export type { LoadModelOptions } from "./quantize-model.ts";

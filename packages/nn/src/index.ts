@@ -123,7 +123,7 @@ export {
 } from "./pool.ts";
 export * from "./positions.ts";
 export { PReLU, type PReLUOptions, RReLU } from "./prelu.ts";
-export { QuantizedWeight } from "./quantized-weight.ts";
+export type { QuantizedWeight } from "./quantized-weight.ts";
 export {
   holdQuantized,
   type QuantizeWeightsOptions,

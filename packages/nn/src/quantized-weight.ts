@@ -26,7 +26,7 @@ const weightOptions: OptionNames<Options> = { bits: 1, block: 1, zeroPoint: 1, a
  * @param inputs Features of x.
  * @param outputs Features of the result.
  * @example
- *   const w = new nn.QuantizedWeight(8, 64, { bits: 8 });
+ *   const w = nn.holdQuantized(new nn.Linear(64, 8), { bits: 8 });
  *   w.forward(ones([5, 64])).shape // [5, 8]
  */
 export class QuantizedWeight extends Module {

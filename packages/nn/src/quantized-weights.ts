@@ -82,6 +82,11 @@ export function holdQuantized(
   layer: Linear,
   options: QuantizedOptions & QuantizedProductOptions,
 ): QuantizedWeight {
+  checkModule("holdQuantized", layer);
+  if (!(layer instanceof Linear) || !isBuilt(layer) || layer.quantized)
+    throw new GraphError(
+      "holdQuantized: the layer has no weight of floats\n  give a Linear layer whose extents are known, and that is not quantized",
+    );
   const [outputs, inputs] = layer.matrix().shape as [number, number];
   const own = new QuantizedWeight(outputs, inputs, options);
   const plain = layer.weight;

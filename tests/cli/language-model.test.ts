@@ -45,6 +45,13 @@ test("the same seed draws the same", async () => {
   assert.is(a.out, b.out);
 });
 
+for (const kind of ["int8", "int4", "f16"])
+  test(`matrices are kept as ${kind}`, async () => {
+    const { err, out } = await generate("--prompt", "ab", "--max-tokens", "6", "--quantize", kind);
+    assert.is(err, "");
+    assert.match(out, /^[ab]{6}\n$/);
+  });
+
 const refusals: readonly (readonly [args: readonly string[], code: number, message: string])[] = [
   [["generate"], 2, "kiln generate: needs a model\n  see kiln generate --help"],
   [["generate", folder], 2, "kiln generate: needs --prompt TEXT\n  see kiln generate --help"],
@@ -57,6 +64,11 @@ const refusals: readonly (readonly [args: readonly string[], code: number, messa
     ["generate", folder, "--prompt", "a", "--top-p", "half"],
     2,
     "kiln generate: --top-p must be a number, got half",
+  ],
+  [
+    ["generate", folder, "--prompt", "a", "--quantize", "int2"],
+    2,
+    "kiln generate: --quantize must be int8, int4, f16, got int2",
   ],
   [
     ["generate", folder, "--prompt", "a", "--max-tokens", "0"],

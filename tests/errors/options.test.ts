@@ -54,6 +54,8 @@ const layer = (name: string, option: string, ...args: unknown[]): Row => [
 const rows: readonly Row[] = [
   ...functionRows,
   ["nn lora", "rank", (o) => nn.lora(net(), o)],
+  ["nn quantizeWeights", "bits", (o) => nn.quantizeWeights(net(), Object.assign({ bits: 8 as const }, o))],
+  ["nn holdQuantized", "bits", (o) => nn.holdQuantized(new nn.Linear(2, 2), Object.assign({ bits: 8 as const }, o))],
   ["nn Upsample", "scale", (o) => new nn.Upsample(Object.assign({ scale: 2 }, o))],
   layer("GCNConv", "bias", 2, 3), layer("GATConv", "heads", 2, 3),
   layer("SAGEConv", "aggregation", 2, 3),
@@ -68,6 +70,7 @@ const rows: readonly Row[] = [
   ["ir convTranspose", "outputPadding", (o) => ir.convTranspose(image(), image(), o)],
   ["ir deformConv", "mask", (o) => ir.deformConv(image(), image(), image(), o)],
   ["ir quantize", "range", (o) => ir.quantize(matrix(), 1, o)],
+  ["ir quantized", "bits", (o) => ir.quantized(matrix(), Object.assign({ bits: 8 as const }, o))],
   ["ir dequantize", "zero", (o) => ir.dequantize(indices(), 1, o)],
   ["ir windows", "dilation", (o) => ir.windows(matrix(), Object.assign({ size: 1 }, o))],
   ["ir foldWindows", "extent", (o) => ir.foldWindows(matrix(), Object.assign({ size: 1 }, o))],

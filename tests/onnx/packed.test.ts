@@ -112,4 +112,46 @@ test("MatMulNBits takes scale and zero point of the group that g_idx names", asy
   }
 });
 
+for (const [bits, K, size, rows, hasZero] of [
+  [4, 64, 32, 1, false],
+  [4, 70, 32, 3, true],
+  [8, 96, 32, 1, true],
+  [8, 130, 64, 5, false],
+] as const)
+  test(`MatMulNBits of ${bits} bits${hasZero ? " with zero points" : ""}, ${rows}×${K}, is words`, async () => {
+    const [N, blocks] = [6, Math.ceil(K / size)];
+    const bytes = (dims: readonly number[], seed: number): TensorDef => {
+      const count = dims.reduce((a, b) => a * b, 1);
+      const data = Uint8Array.from({ length: count }, (_, i) => (i * 89 + seed) % 251);
+      return { name: "", type: "uint8", dims, data };
+    };
+    const perRow = Math.ceil((blocks * bits) / 8);
+    const [w, z] = [bytes([N, blocks, (size * bits) / 8], 3), bytes([N * perRow], 5)];
+    const [a, s] = [wave([rows, K]), wave([N * blocks], 2)];
+    const node = {
+      op: "MatMulNBits",
+      domain: "com.microsoft",
+      inputs: ["a", "w", "s", ...(hasZero ? ["z"] : [])],
+      attributes: { K, N, bits, block_size: size },
+    };
+    const initializers = { w, s, ...(hasZero && { z }) };
+    const [y] = await runSmall({ inputs: { a: [rows, K] }, initializers, nodes: [node] }, { a });
+    const each = 8 / bits;
+    const field = (t: TensorDef, row: number, i: number, size: number): number =>
+      ((t.data as Uint8Array)[row * size + Math.floor(i / each)]! >> (bits * (i % each))) &
+      (2 ** bits - 1);
+    const [as, ss] = [a.data, s.data] as [Float32Array, Float32Array];
+    for (const [at, v] of numbers(y!).entries()) {
+      const [r, n] = [Math.floor(at / N), at % N];
+      let want = 0;
+      for (let k = 0; k < K; k++) {
+        const block = Math.floor(k / size);
+        const zero = hasZero ? field(z, n, block, perRow) : 2 ** (bits - 1);
+        const step = field(w, n, k, (blocks * size * bits) / 8) - zero;
+        want += as[r * K + k]! * step * ss[n * blocks + block]!;
+      }
+      assert.ok(Math.abs(v - want) < 1e-2, `element ${at}: ${v}, expected ${want}`);
+    }
+  });
+
 test.run();

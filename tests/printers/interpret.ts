@@ -13,6 +13,7 @@ import {
   opRecord,
   roundTo,
 } from "@kiln-ml/ir";
+import { halfOps } from "../../compiler/src/kernel/halves.ts";
 import type { Expr, Kernel, Of, Stmt } from "../../compiler/src/kernel/kernel.ts";
 
 // An op registers its record when its module is evaluated, and a bundler leaves out ops that nobody names.
@@ -90,6 +91,8 @@ function evaluated(e: Expr, s: State, known: Map<Expr, number>): number {
     case "call": {
       const args = e.args.map((a) => compute(a, s, known));
       if (e.op === "bitcast") return bitsAs(e.dtype, e.args[0]!.dtype, args[0]!);
+      const ofHalves = halfOps[e.op];
+      if (ofHalves) return ofHalves(...args);
       return evaluateElement(opRecord(e.op), e.args[0]!.dtype, e.dtype, args);
     }
     default:

@@ -28,6 +28,7 @@ import {
   withinRow,
 } from "./state.ts";
 import { storageOf } from "./storage.ts";
+import { unpackedIn } from "./unpacked.ts";
 
 /**
  * Groups in no particular order; each node of `required` is a member of exactly one. Where a kernel
@@ -65,6 +66,7 @@ function fuseIn(order: readonly Tensor[], ask: Ask, cut: boolean): Fusion {
     cut,
     capped: false,
     required: storage.required,
+    unpacked: on ? unpackedIn(nodesOf(program), storage.required) : none,
     storedIn: new Map(storage.storedIn),
     attentions,
   };
@@ -81,6 +83,7 @@ function fuseIn(order: readonly Tensor[], ask: Ask, cut: boolean): Fusion {
   return state;
 }
 
+const none: ReadonlySet<Tensor> = new Set();
 const nothing: Attentions = { all: [], inside: new Set() };
 
 /** Operands still stand before what reads them. */
@@ -111,7 +114,7 @@ function readersIn(order: readonly Tensor[]): Map<Tensor, Tensor[]> {
 
 /** Puts a node into a group, or leaves it deferred. */
 function take(state: Fusion, node: Tensor): void {
-  if (!isVirtual(node)) join(state, node);
+  if (!isVirtual(node) && !(state.unpacked.has(node) && isPointwise(node))) join(state, node);
   if (!state.groupOf.has(node) && !mayFloat(state, node)) openMap(state, node);
 }
 

@@ -63,7 +63,7 @@ function mustStore(state: Fusion, node: Tensor, by: ReadonlySet<Group>): boolean
   if (by.size === 0) return false;
   if (state.relief.forced.has(node)) return true;
   if (!isPointwise(node)) return false;
-  if (isSingle(node)) return false;
+  if (isSingle(node) || state.unpacked.has(node)) return false;
   const { machine, matrixUnits } = state.limits;
   if (machine && matrixUnits && isCast(node) && isWorthCasting(node, by, machine)) return true;
   if (by.size > 1) {

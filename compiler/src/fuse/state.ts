@@ -58,6 +58,8 @@ export interface Fusion {
   readonly groupOf: Map<Tensor, Group>;
   /** Nodes that must be stored: outputs and updates, without the reshapes around them. */
   readonly required: ReadonlySet<Tensor>;
+  /** What products read of narrower integers, which is never stored. */
+  readonly unpacked: ReadonlySet<Tensor>;
   /** The nodes that read each. */
   readonly readers: ReadonlyMap<Tensor, readonly Tensor[]>;
   /** What was found to be read by computing a node; see `readAgain`. */

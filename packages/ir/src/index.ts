@@ -43,6 +43,7 @@ export * from "./ops/composite/order-statistics.ts";
 export * from "./ops/composite/pool-places.ts";
 export * from "./ops/composite/product.ts";
 export * from "./ops/composite/quantize.ts";
+export * from "./ops/composite/quantized.ts";
 export * from "./ops/composite/rearrange.ts";
 export * as sampling from "./ops/composite/sampling.ts";
 export * from "./ops/composite/search.ts";

@@ -67,7 +67,7 @@ const q8: BlockType = {
 };
 
 /** Scale and minimum j of eight, six bits each, packed in twelve bytes. */
-function scaleAndLeast(v: DataView, at: number, j: number): [number, number] {
+export function scaleAndLeast(v: DataView, at: number, j: number): [number, number] {
   const b = (i: number) => v.getUint8(at + i);
   if (j < 4) return [b(j) & 63, b(j + 4) & 63];
   return [(b(j + 4) & 15) | ((b(j - 4) >> 6) << 4), (b(j + 4) >> 4) | ((b(j) >> 6) << 4)];

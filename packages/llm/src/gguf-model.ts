@@ -6,6 +6,7 @@ import type { Constant } from "kiln-ml/artifact";
 import { type DecoderConfig, decoderConfig } from "./config.ts";
 import { LanguageModelError, listed, named } from "./errors.ts";
 import type { GgufFile } from "./gguf.ts";
+import type { PackedMatrix } from "./packed-blocks.ts";
 
 /** Architectures by GGUF's names; whether neighbours turn together in its files, as pairs. */
 const known: Readonly<Record<string, { readonly pairs: boolean }>> = {
@@ -49,7 +50,13 @@ function publicName(name: string): string | undefined {
 export interface GgufModel {
   readonly config: DecoderConfig;
   readonly tensors: Readonly<Record<string, Constant>>;
+  /** Matrices in blocks by the path of their layer; their parts are among the tensors. */
+  readonly packed: ReadonlyMap<string, PackedMatrix>;
 }
+
+/** Matrices of layers, and the head: what `readGguf` may leave in blocks for a decoder. */
+export const layerMatrices =
+  /^(blk\.\d+\.(attn_(q|k|v|output)|ffn_(gate|up|down))|output)\.weight$/;
 
 /**
  * The decoder of a GGUF file, for `loadWeights`.
@@ -61,7 +68,7 @@ export interface GgufModel {
  * Throws LanguageModelError for an architecture that is not known, for names of tensors that are
  * not, all at once, and for sizes that do not fit.
  */
-export function ggufModel({ metadata, tensors }: GgufFile): GgufModel {
+export function ggufModel({ metadata, tensors, packed = {} }: GgufFile): GgufModel {
   const told = metadata.get("general.architecture");
   const type = typeof told === "string" ? told : "";
   const row = Object.hasOwn(known, type) ? known[type] : undefined;
@@ -86,15 +93,21 @@ export function ggufModel({ metadata, tensors }: GgufFile): GgufModel {
     rms_norm_eps: get("attention.layer_norm_rms_epsilon"),
     rope_theta: get("rope.freq_base"),
     ...scaling(get),
-    tie_word_embeddings: !("output.weight" in tensors),
+    tie_word_embeddings: !("output.weight" in tensors || "output.weight" in packed),
     eos_token_id: [metadata.get("tokenizer.ggml.eos_token_id")].flat().map(Number),
   });
-  const layers = new Set(Object.keys(tensors).flatMap((n) => /^blk\.\d+\./.exec(n)?.[0] ?? []));
+  const layers = new Set(
+    [...Object.keys(tensors), ...Object.keys(packed)].flatMap(
+      (n) => /^blk\.\d+\./.exec(n)?.[0] ?? [],
+    ),
+  );
   if (layers.size !== config.layers)
     throw new LanguageModelError(
       `gguf: ${type}.block_count is ${config.layers}, tensors are of ${layers.size} layers\n  the file is not whole, or was put together of others`,
     );
-  const unknown = Object.keys(tensors).filter((name) => publicName(name) === undefined);
+  const unknown = Object.keys({ ...tensors, ...packed }).filter(
+    (name) => publicName(name) === undefined,
+  );
   if (unknown.length)
     throw new LanguageModelError(
       `gguf: tensors that ${type} does not have: ${listed(unknown)}\n  the file is of another architecture, or of a variant that is not built`,
@@ -103,7 +116,21 @@ export function ggufModel({ metadata, tensors }: GgufFile): GgufModel {
     const turns = row.pairs && /\.attn_[qk]\./.test(name);
     return [publicName(name)!, turns ? pairsToHalves(tensor, config.headWidth) : tensor] as const;
   });
-  return { config, tensors: Object.fromEntries(own) };
+  const matrices = new Map<string, PackedMatrix>();
+  for (const [name, matrix] of Object.entries(packed)) {
+    const path = publicName(name)!.replace(/\.weight$/, "");
+    const turns = row.pairs && /\.attn_[qk]\./.test(name);
+    matrices.set(path, matrix);
+    for (const part of ["words", "scales", "offsets"] as const) {
+      const values = matrix[part];
+      if (values)
+        own.push([
+          `${path}.quantized.${part}`,
+          turns ? pairsToHalves(values, config.headWidth) : values,
+        ]);
+    }
+  }
+  return { config, tensors: Object.fromEntries(own), packed: matrices };
 }
 
 function scaling(get: (name: string) => unknown): object {

@@ -7,6 +7,7 @@ import type { Constant } from "kiln-ml/artifact";
 import { checkOptions, type OptionNames } from "kiln-ml/ir";
 import { inLine, LanguageModelError, listed, shown } from "./errors.ts";
 import { type BlockType, blockTypes } from "./gguf-blocks.ts";
+import { type PackedMatrix, packedMatrix, staysPacked } from "./packed-blocks.ts";
 
 export type GgufValue = number | bigint | boolean | string | readonly GgufValue[];
 
@@ -14,14 +15,18 @@ export interface GgufFile {
   readonly metadata: ReadonlyMap<string, GgufValue>;
   /** f32, row-major: the extents of the file from last to first. */
   readonly tensors: Readonly<Record<string, Constant>>;
+  /** Matrices that were kept in their blocks, which `tensors` does not have then. */
+  readonly packed?: Readonly<Record<string, PackedMatrix>>;
 }
 
 export interface GgufOptions {
   /** What errors call the file, "gguf" by default. */
   readonly file?: string;
+  /** Names of matrices that stay in blocks of 4 or 8 bits where they lie so; none by default. */
+  readonly packed?: RegExp;
 }
 
-const ggufOptions: OptionNames<GgufOptions> = { file: 1 };
+const ggufOptions: OptionNames<GgufOptions> = { file: 1, packed: 1 };
 
 /** Element types of values by their numbers, with the bytes that one takes at least. */
 const leastBytes = [1, 1, 2, 2, 4, 4, 4, 1, 8, 12, 8, 8, 8];
@@ -106,14 +111,15 @@ interface Entry {
 }
 
 /**
- * The values and tensors of a GGUF file. A tensor in blocks is de-quantised.
+ * The values and tensors of a GGUF file. A tensor in blocks is de-quantised,
+ * or stays as it is: `packed`.
  *
  * Throws LanguageModelError for a damaged file, and for quantisations that are not read, all of
  * them by name.
  */
 export function readGguf(bytes: Uint8Array, options: GgufOptions = {}): GgufFile {
   checkOptions("readGguf", options, ggufOptions);
-  const { file = "gguf" } = options;
+  const { file = "gguf", packed: kept } = options;
   const plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const cursor = new Cursor(plain, file);
   if (cursor.u32("the magic") !== 0x46554747) cursor.fail("this is no GGUF file", 0);
@@ -138,8 +144,14 @@ export function readGguf(bytes: Uint8Array, options: GgufOptions = {}): GgufFile
   if (!(Number.isInteger(step) && step > 0)) cursor.fail(`the alignment is ${shown(alignment)}`);
   const start = Math.ceil(cursor.at / step) * step;
   const places = placesOf(cursor, [...entries.values()], start);
-  const tensors = places.map((p) => [p.name, tensorOf(cursor, p)] as const);
-  return { metadata, tensors: Object.fromEntries(tensors) };
+  const stays = (p: Place): boolean => kept?.test(p.name) === true && staysPacked(p.type, p.shape);
+  const tensors = places.flatMap((p) => (stays(p) ? [] : [[p.name, tensorOf(cursor, p)] as const]));
+  const packed = places.flatMap((p) => (stays(p) ? [[p.name, packedOf(cursor, p)] as const] : []));
+  return {
+    metadata,
+    tensors: Object.fromEntries(tensors),
+    packed: Object.fromEntries(packed),
+  };
 }
 
 /** Throws LanguageModelError for quantisations that are not read. */
@@ -188,6 +200,13 @@ function placesOf(cursor: Cursor, entries: readonly Entry[], start: number): Pla
   }
   return places;
 }
+
+const packedOf = ({ bytes }: Cursor, { shape, type, from, end }: Place): PackedMatrix =>
+  packedMatrix(
+    new DataView(bytes.buffer, bytes.byteOffset + from, end - from),
+    type,
+    shape as [number, number],
+  );
 
 function tensorOf({ bytes }: Cursor, { shape, type, count, from }: Place): Constant {
   const block = blockTypes.get(type) as BlockType;

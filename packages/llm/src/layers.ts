@@ -90,9 +90,17 @@ export class Projection extends nn.Linear {
   }
 
   override forward(x: Tensor): Tensor {
-    const weight = this.weight.convert("f32");
-    const y = x.matmul(this.transposed ? weight : weight.transpose([1, 0]));
+    const y = this.quantized ? this.quantized.forward(x) : x.matmul(this.#turned());
     return this.bias ? y.add(this.bias.convert("f32")) : y;
+  }
+
+  override matrix(): Tensor {
+    return this.transposed ? this.weight.transpose([1, 0]) : this.weight;
+  }
+
+  #turned(): Tensor {
+    const weight = this.weight.convert("f32");
+    return this.transposed ? weight : weight.transpose([1, 0]);
   }
 }
 

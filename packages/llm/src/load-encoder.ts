@@ -11,11 +11,12 @@ import { LanguageModelError, named } from "./errors.ts";
 import { folderOf } from "./folder.ts";
 import type { Tokenizer } from "./generate.ts";
 import {
+  checkReading,
   jsonIn,
-  type LoadModelOptions,
   listIn,
   type ModelFiles,
   modelIn,
+  type ReadingOptions,
   watched,
   weightsIn,
 } from "./model-files.ts";
@@ -40,9 +41,9 @@ export interface EncoderModel {
  */
 export async function loadEncoder(
   path: string,
-  options: LoadModelOptions = {},
+  options: ReadingOptions = {},
 ): Promise<EncoderModel> {
-  const folder = watched(folderOf(path, "loadEncoder"), "loadEncoder", options);
+  const folder = watched(folderOf(path, "loadEncoder"), checkReading("loadEncoder", options));
   const { json, tokenizer } = await modelIn(folder, "loadEncoder");
   const config = encoderConfig(json);
   const tensors = encoderTensors(await weightsIn(folder), config);

@@ -5,7 +5,7 @@ import { loadWeights } from "kiln-ml";
 import { folderOf } from "./folder.ts";
 import type { Tokenizer } from "./generate.ts";
 import { generationIn } from "./generation-config.ts";
-import { type LoadModelOptions, modelIn, watched, weightsIn } from "./model-files.ts";
+import { checkReading, modelIn, type ReadingOptions, watched, weightsIn } from "./model-files.ts";
 import { checkHeld, whisperParameters } from "./size.ts";
 import { Whisper } from "./whisper.ts";
 import { whisperConfig } from "./whisper-config.ts";
@@ -20,9 +20,10 @@ import { whisperConfig } from "./whisper-config.ts";
  */
 export async function loadSpeechModel(
   path: string,
-  options: LoadModelOptions = {},
+  options: ReadingOptions = {},
 ): Promise<{ readonly net: Whisper; readonly tokenizer: Tokenizer }> {
-  const folder = watched(folderOf(path, "loadSpeechModel"), "loadSpeechModel", options);
+  const checked = checkReading("loadSpeechModel", options);
+  const folder = watched(folderOf(path, "loadSpeechModel"), checked);
   const { json, tokenizer } = await modelIn(folder, "loadSpeechModel");
   const told = whisperConfig(json);
   const { sampling: _, ...generation } = await generationIn(folder, told);

@@ -24,7 +24,7 @@ export interface ReadWatch {
   readonly told?: (loaded: number, total: number) => void;
 }
 
-export interface LoadModelOptions {
+export interface ReadingOptions {
   /** Ends it: the call rejects with the signal's reason. */
   readonly signal?: AbortSignal;
   /** Called as bytes of a file come. */
@@ -35,11 +35,14 @@ export interface LoadModelOptions {
   }) => void;
 }
 
-const loadModelOptions: OptionNames<LoadModelOptions> = { signal: 1, onProgress: 1 };
+export const readingOptions: OptionNames<ReadingOptions> = { signal: 1, onProgress: 1 };
+
+/** Throws OptionError for an option that no reading has. */
+export const checkReading = (op: string, options: ReadingOptions): ReadingOptions =>
+  checkOptions(op, options, readingOptions);
 
 /** The files, read under a signal and told of. */
-export function watched(files: ModelFiles, op: string, options: LoadModelOptions): ModelFiles {
-  const { signal, onProgress } = checkOptions(op, options, loadModelOptions);
+export function watched(files: ModelFiles, { signal, onProgress }: ReadingOptions): ModelFiles {
   signal?.throwIfAborted();
   return {
     name: files.name,

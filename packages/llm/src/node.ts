@@ -6,8 +6,9 @@ import { existsSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { LanguageModelError } from "./errors.ts";
 import { bytesOf, folderOf } from "./folder.ts";
-import { type LoadModelOptions, type ReadWatch, watched } from "./model-files.ts";
+import { type ReadWatch, watched } from "./model-files.ts";
 import { type LanguageModel, openGguf, openModelFiles } from "./open-model.ts";
+import { checkLoading, type LoadModelOptions } from "./quantize-model.ts";
 
 /**
  * The model of a folder (`config.json`, `tokenizer.json`, `model.safetensors` or its shards by
@@ -17,6 +18,9 @@ import { type LanguageModel, openGguf, openModelFiles } from "./open-model.ts";
  *     const session = new TextSession(net);
  *     const pieces = generate({ session, tokenizer }, "Once upon a time");
  *     for await (const piece of pieces) process.stdout.write(piece);
+ *
+ * `weights` says what matrices of layers are kept as, "int8" and "int4" in blocks of 32; by default
+ * as a GGUF file has them, else f32.
  *
  * Rejects with LanguageModelError for files that are absent, all shards at once, and a tokenizer of
  * another vocabulary; with ArtifactError for a damaged file; with GraphError for weights that do
@@ -34,10 +38,11 @@ export async function loadModel(
   // What it is called is no matter here: whoever names a file means that it is one of GGUF's.
   const name = basename(path);
   const read = (_: string, watch?: ReadWatch) => bytesOf(path, watch);
-  const files = watched({ name, names: new Set([name]), read }, "loadModel", options);
-  return openGguf(await files.read(name), name);
+  const files = watched({ name, names: new Set([name]), read }, checkLoading(options));
+  return openGguf(await files.read(name), name, options);
 }
 
 export { type EncoderModel, loadEncoder } from "./load-encoder.ts";
 export { loadSpeechModel } from "./load-speech.ts";
 export { ggufTokenizer, type LanguageModel } from "./open-model.ts";
+export type { LoadModelOptions } from "./quantize-model.ts";

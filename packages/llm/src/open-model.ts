@@ -2,7 +2,7 @@
  * Models out of files, wherever they lie: a folder in the layout of Hugging Face, or one GGUF file.
  * `node.ts` opens what lies on disks.
  */
-import { loadWeights } from "kiln-ml";
+import { loadWeights, nn } from "kiln-ml";
 import { bpeVocabulary } from "./bpe-vocabulary.ts";
 import { type ChatTemplate, chatTemplate } from "./chat-template.ts";
 import { type DecoderConfig, decoderConfig } from "./config.ts";
@@ -12,16 +12,17 @@ import { LanguageModelError } from "./errors.ts";
 import type { Tokenizer } from "./generate.ts";
 import { generationIn } from "./generation-config.ts";
 import { type GgufFile, readGguf } from "./gguf.ts";
-import { ggufModel } from "./gguf-model.ts";
+import { ggufModel, layerMatrices } from "./gguf-model.ts";
 import { jsonTokenizer } from "./json-tokenizer.ts";
-import {
-  type LoadModelOptions,
-  type ModelFiles,
-  modelIn,
-  watched,
-  weightsIn,
-} from "./model-files.ts";
+import { type ModelFiles, modelIn, watched, weightsIn } from "./model-files.ts";
 import { decoderTensors } from "./public-names.ts";
+import {
+  activationsOf,
+  checkLoading,
+  type LoadModelOptions,
+  quantizeAs,
+  weightsOf,
+} from "./quantize-model.ts";
 import type { SamplingOptions } from "./sampler.ts";
 import { checkSize } from "./size.ts";
 import { spmTokenizer, spmVocabulary } from "./spm-tokenizer.ts";
@@ -50,15 +51,20 @@ export async function openModelFiles(
   given: ModelFiles,
   options: LoadModelOptions = {},
 ): Promise<LanguageModel> {
-  const files = watched(given, "loadModel", options);
+  const files = watched(given, checkLoading(options));
   const gguf = [...files.names].find((name) => name.endsWith(".gguf"));
   const isFolder = files.names.has("config.json") || gguf === undefined;
-  return isFolder ? checked(await ofFolder(files)) : openGguf(await files.read(gguf), gguf);
+  return isFolder
+    ? checked(await ofFolder(files, options))
+    : openGguf(await files.read(gguf), gguf, options);
 }
 
 /** The model in the bytes of a GGUF file. */
-export const openGguf = async (bytes: Uint8Array, name: string): Promise<LanguageModel> =>
-  checked(await ofGguf(bytes, name));
+export const openGguf = async (
+  bytes: Uint8Array,
+  name: string,
+  options: LoadModelOptions = {},
+): Promise<LanguageModel> => checked(await ofGguf(bytes, name, checkLoading(options)));
 
 function checked(found: LanguageModel): LanguageModel {
   const { size } = found.tokenizer;
@@ -70,7 +76,7 @@ function checked(found: LanguageModel): LanguageModel {
   return found;
 }
 
-async function ofFolder(folder: ModelFiles): Promise<LanguageModel> {
+async function ofFolder(folder: ModelFiles, options: LoadModelOptions): Promise<LanguageModel> {
   const { json, about, tokenizer } = await modelIn(
     folder,
     "loadModel",
@@ -81,8 +87,9 @@ async function ofFolder(folder: ModelFiles): Promise<LanguageModel> {
   const all: DecoderConfig = { ...told, ...generation };
   const tensors = decoderTensors(await weightsIn(folder), all);
   checkSize(all, tensors, "config.json");
-  const net = new Decoder(all, { empty: true });
+  const net = new Decoder(all, { empty: true, ...weightsOf(options) });
   await loadWeights(net, tensors, { convert: true });
+  quantizeAs(net, options);
   return { net, tokenizer, chat: await chatIn(folder, about), sampling };
 }
 
@@ -103,13 +110,26 @@ async function chatIn(folder: ModelFiles, about: Json): Promise<ChatTemplate | u
   return chatTemplate(source as string, Object.fromEntries(special));
 }
 
-async function ofGguf(bytes: Uint8Array, name: string): Promise<LanguageModel> {
-  const file = readGguf(bytes, { file: name });
-  const { config, tensors } = ggufModel(file);
+async function ofGguf(
+  bytes: Uint8Array,
+  name: string,
+  options: LoadModelOptions,
+): Promise<LanguageModel> {
+  const keeps = options.weights === undefined;
+  const file = readGguf(bytes, { file: name, ...(keeps && { packed: layerMatrices }) });
+  const { config, tensors, packed } = ggufModel(file);
   const tokenizer = await ggufTokenizer(file);
-  checkSize(config, tensors, name);
-  const net = new Decoder(config, { empty: true });
-  await loadWeights(net, tensors);
+  checkSize(config, { ...tensors, ...Object.fromEntries(packed) }, name);
+  const net = new Decoder(config, { empty: true, ...weightsOf(options) });
+  const layers = net.modules();
+  for (const [path, { bits, offsets }] of packed)
+    nn.holdQuantized(layers.get(path) as nn.Linear, {
+      bits,
+      zeroPoint: offsets !== undefined,
+      ...activationsOf(options),
+    });
+  await loadWeights(net, tensors, { convert: true });
+  quantizeAs(net, options);
   const source = file.metadata.get("tokenizer.chat_template");
   const pieces = file.metadata.get("tokenizer.ggml.tokens") as readonly string[];
   const piece = (name: string) =>

@@ -38,14 +38,14 @@ export function whisperParameters(config: WhisperConfig): number {
  */
 export const checkSize = (
   config: DecoderConfig,
-  tensors: Readonly<Record<string, Constant>>,
+  tensors: Readonly<Record<string, Pick<Constant, "shape">>>,
   file: string,
 ): void => checkHeld(parameterCount(config), tensors, file);
 
 /** The same for any model of so many parameters. */
 export function checkHeld(
   described: number,
-  tensors: Readonly<Record<string, Constant>>,
+  tensors: Readonly<Record<string, Pick<Constant, "shape">>>,
   file: string,
 ): void {
   const held = Object.values(tensors).reduce(

@@ -3,7 +3,7 @@
  * not know what they do.
  */
 
-export type ChangeName = "weightNorm" | "spectralNorm" | "lora";
+export type ChangeName = "weightNorm" | "spectralNorm" | "lora" | "quantizeWeights";
 
 export interface Change {
   readonly name: ChangeName;

@@ -2,12 +2,14 @@
 import type { ChangeName } from "./changes.ts";
 import { lora } from "./lora.ts";
 import type { Module } from "./module.ts";
+import { type QuantizeWeightsOptions, quantizeWeights } from "./quantized-weights.ts";
 import { spectralNorm, weightNorm } from "./weight-norms.ts";
 
 const byName: Readonly<Record<ChangeName, (m: Module, options: object) => Module>> = {
   weightNorm,
   spectralNorm,
   lora,
+  quantizeWeights: (m, options) => quantizeWeights(m, options as QuantizeWeightsOptions),
 };
 
 export const isChange = (name: unknown): name is ChangeName =>

@@ -123,6 +123,12 @@ export {
 } from "./pool.ts";
 export * from "./positions.ts";
 export { PReLU, type PReLUOptions, RReLU } from "./prelu.ts";
+export type { QuantizedWeight } from "./quantized-weight.ts";
+export {
+  holdQuantized,
+  type QuantizeWeightsOptions,
+  quantizeWeights,
+} from "./quantized-weights.ts";
 export {
   GRU,
   type GruOptions,

@@ -6,6 +6,7 @@ import { defaultBias, defaultWeight, type Initializer } from "./init.ts";
 import { buildOrWait, ensureBuilt, withSize } from "./lazy.ts";
 import { Module } from "./module.ts";
 import { checkCount, checkExtent, weight } from "./parameter.ts";
+import type { QuantizedWeight } from "./quantized-weight.ts";
 
 export interface LinearOptions {
   /** Adds a bias; true by default. */
@@ -34,6 +35,8 @@ const linearOptions: OptionNames<LinearOptions> = { bias: 1, init: 1, biasInit: 
 export class Linear extends Module {
   readonly weight!: Tensor;
   readonly bias: Tensor | undefined;
+  /** What stands for `weight`, which is undefined then: `nn.quantizeWeights`. */
+  readonly quantized: QuantizedWeight | undefined;
   readonly inputs!: number;
   readonly outputs: number;
 
@@ -67,8 +70,13 @@ export class Linear extends Module {
   override forward(x: Tensor): Tensor {
     ensureBuilt("linear", this, x, -1);
     checkExtent("linear", x, -1, this.inputs, "inputs");
-    const y = x.matmul(this.weight.transpose([1, 0]));
+    const y = this.quantized ? this.quantized.forward(x) : x.matmul(this.weight.transpose([1, 0]));
     return this.bias ? y.add(this.bias.convert(y.dtype)) : y;
+  }
+
+  /** The weight as [out, in]. */
+  matrix(): Tensor {
+    return this.weight;
   }
 
   override describe(): string {

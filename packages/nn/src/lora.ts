@@ -111,6 +111,10 @@ export function mergeLora<M extends Module>(net: M): M {
   const adapted = adaptedIn(net);
   if (!adapted.length)
     throw new GraphError("mergeLora: no layer has a second path\n  call nn.lora first");
+  if (adapted.some((layer) => layer.quantized))
+    throw new GraphError(
+      "mergeLora: the weight of a layer is quantized, and has no room for more digits\n  keep the second path, or quantize after it is merged",
+    );
   if (adapted.some((layer) => layer.weight.op !== "param"))
     throw new GraphError(
       "mergeLora: the weight of a layer is computed, by a weight norm\n  call nn.removeWeightNorm first",

@@ -31,6 +31,22 @@ export function unpack(x: Tensor, bits: number): Tensor {
   return reshape(values, [...x.shape.slice(0, -1), last]);
 }
 
+/**
+ * Blocks of unsigned integers as MatMulNBits has them, in signed steps and the words that
+ * `quantizedOf` takes: 2^(bits − 1) less, which is the highest bit the other way around.
+ */
+export function blockWords(bytes: ArrayLike<number>, bits: 4 | 8): Uint32Array {
+  const [run, each] = [128 / bits, 8 / bits];
+  const words = new Uint32Array(bytes.length / 4);
+  for (let e = 0; e < bytes.length * each; e++) {
+    const value = (bytes[Math.floor(e / each)]! >> ((e % each) * bits)) & (2 ** bits - 1);
+    const within = e % run;
+    const [j, i, h] = [within & 3, (within >> 2) & 3, within >> 4];
+    words[Math.floor(e / run) * 4 + j]! |= (value ^ (2 ** (bits - 1))) << (8 * i + 4 * h);
+  }
+  return words;
+}
+
 /** A large tensor of narrow integers, held in packed bytes; undefined for any other. */
 export function packedLeaf(def: TensorDef, host: HostArray): Tensor | undefined {
   const [, sign, width] = /^(u?)int([24])$/.exec(def.type) ?? [];

@@ -1,11 +1,12 @@
 /**
  * A contraction on a CPU with vectors and threads: which operand's lines are rows and which are
- * columns, and which of four ways computes it. Columns are the direction in which the results lie
+ * columns, and which of five ways computes it. Columns are the direction in which the results lie
  * in memory, since a vector holds four of them. No sum depends on how work items are shared out
  * among threads: extents alone say which blocks add up to it.
  *
  * The ways, in the order in which they are asked; each refuses what the next does better:
  * - window: a depthwise convolution has one channel of depth, so that packing pays for nothing;
+ * - blocks: with up to four rows and weights of few bits, scales are applied once a block;
  * - dot: with up to four rows an element is used at most four times, and bytes bound the kernel;
  * - split: a small result of great depth has no tiles to share out, so that depth is (split-K);
  * - packed: all others. Registers bound the inner loop, L2 the blocks around it.
@@ -19,6 +20,7 @@ import { strideOf } from "../../kernel/stride.ts";
 import { dimsIn } from "../../kernel/walk.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import { collapse, totalOf } from "../../lower/loops.ts";
+import { blockPhases } from "./blocks.ts";
 import { dotPhases } from "./dot.ts";
 import { type Lines, linesOf } from "./lines.ts";
 import { type Operand, operandsOf } from "./operand.ts";
@@ -35,7 +37,8 @@ export function simdContraction(context: LoweringContext): Stmt[] {
   const before = [operands.a.before, operands.b.before];
   const own = windowPhases(context, sides) ?? [
     ...before,
-    ...(dotPhases(context, operands, sides) ??
+    ...(blockPhases(context, sides) ??
+      dotPhases(context, operands, sides) ??
       splitPhases(context, operands, sides) ??
       packedPhases(context, operands, sides)),
   ];

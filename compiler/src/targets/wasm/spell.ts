@@ -231,6 +231,12 @@ function integer(op: string, x: X, dtype: Dtype, bind: Bind): Code | undefined {
     case "div":
     case "rem":
       return lanes((i) => quotient(op, [lane(a!, i), lane(b!, i)], u, bind), bind);
+    case "halves": {
+      const [left, right] = [b!, x[2]!].map((t) => i32Const(uniformOf(t, "i32x4")!));
+      return apply("i16x8.shr_s", apply("i16x8.shl", a!, left!), right!);
+    }
+    case "dotHalves":
+      return apply("i32x4.dot_i16x8_s", a!, b!);
     case "pow":
       return power(a!, b!, u, bind);
     default:

@@ -6,11 +6,13 @@ import { createInterface, type Interface } from "node:readline";
 import { describeFailure, PlainError } from "./failure.ts";
 import {
   languageModels,
+  loadingFrom,
   modelNotes,
   modelPath,
   nameOf,
   samplingFrom,
   samplingOptions,
+  weightOptions,
 } from "./language-model.ts";
 import { helpOf, type Option, tableOf } from "./options.ts";
 import { complain, say } from "./terminal.ts";
@@ -20,6 +22,7 @@ export const options: readonly Option[] = [
   { name: "system", value: "TEXT", help: "what the model is told before the conversation" },
   { name: "context", value: "N", help: "the most tokens of a conversation (4096)" },
   ...samplingOptions,
+  ...weightOptions,
 ];
 
 export const help = helpOf(
@@ -42,7 +45,7 @@ export async function run(args: readonly string[]): Promise<number> {
   const sampling = samplingFrom("chat", values);
   const most = countFrom("chat", "context", values.context, 4096);
   const { loadModel, TextSession, generate } = await languageModels("chat");
-  const { net, tokenizer, chat } = await loadModel(path);
+  const { net, tokenizer, chat } = await loadModel(path, loadingFrom("chat", values));
   if (!chat)
     throw new PlainError(
       `kiln chat: ${nameOf(path)} has no chat template: it was not made to converse\n  kiln generate goes on from a text`,

@@ -1,10 +1,12 @@
 /** `kiln generate`: what a language model goes on with, as it is made. */
 import {
   languageModels,
+  loadingFrom,
   modelNotes,
   modelPath,
   samplingFrom,
   samplingOptions,
+  weightOptions,
 } from "./language-model.ts";
 import { helpOf, type Option, tableOf } from "./options.ts";
 import { say } from "./terminal.ts";
@@ -13,6 +15,7 @@ import { parseOptions, UsageError } from "./usage.ts";
 export const options: readonly Option[] = [
   { name: "prompt", value: "TEXT", help: "the text to go on from" },
   ...samplingOptions,
+  ...weightOptions,
 ];
 
 export const help = helpOf(
@@ -28,7 +31,7 @@ export async function run(args: readonly string[]): Promise<number> {
     throw new UsageError("kiln generate: needs --prompt TEXT\n  see kiln generate --help");
   const sampling = samplingFrom("generate", values);
   const { loadModel, TextSession, generate } = await languageModels("generate");
-  const { net, tokenizer } = await loadModel(path);
+  const { net, tokenizer } = await loadModel(path, loadingFrom("generate", values));
   const prompt = tokenizer.encode(String(values.prompt));
   // Caches of what is asked for: a model's whole context may take more memory than its weights.
   const room = Math.max(1, Math.min(net.config.context, prompt.length + sampling.maxTokens));

@@ -21,6 +21,29 @@ export const samplingOptions: readonly Option[] = [
   shared.threads,
 ];
 
+/** What the matrices of a model are kept as. */
+export const weightOptions: readonly Option[] = [
+  { name: "quantize", value: "int8|int4|f16", help: "what matrices are kept as (as in the file)" },
+  { name: "activations", value: "f32|i8", help: "what meets quantized matrices (f32)" },
+];
+
+/** Those options as `loadModel` takes them. */
+export function loadingFrom(
+  command: string,
+  values: Parsed["values"],
+): import("@kiln-ml/llm").LoadModelOptions {
+  const one = <T extends string>(name: string, known: readonly T[]): T | undefined => {
+    const value = values[name];
+    const found = known.find((k) => k === value);
+    if (value !== undefined && found === undefined)
+      throw new UsageError(`kiln ${command}: --${name} must be ${known.join(", ")}, got ${value}`);
+    return found;
+  };
+  const weights = one("quantize", ["int8", "int4", "f16"]);
+  const activations = one("activations", ["f32", "i8"]);
+  return { ...(weights && { weights }), ...(activations && { activations }) };
+}
+
 export const modelNotes = `MODEL is a folder with config.json, tokenizer.json and safetensors, or a .gguf file.
 Needs the package @kiln-ml/llm.
 `;

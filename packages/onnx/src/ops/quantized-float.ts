@@ -6,12 +6,16 @@ import {
   add,
   concat,
   convert,
+  dataLeaf,
   dimValue,
   dotGeneral,
   expandDims,
+  hasHostData,
+  hostDataOf,
   isFloat,
   mean,
   mul,
+  quantizedOf,
   reshape,
   select,
   sigmoid,
@@ -20,7 +24,7 @@ import {
   take,
 } from "@kiln-ml/ir";
 import type { NodeContext } from "../context.ts";
-import { unpack } from "../packed.ts";
+import { blockWords, unpack } from "../packed.ts";
 import { microsoft, type Row } from "../row.ts";
 import { asTensorValue, type TensorValue, typed } from "../value.ts";
 import { axisOf, range, widened } from "./operands.ts";
@@ -65,12 +69,39 @@ function zeroPoints(n: NodeContext, rows: number, blocks: number, bits: number):
   return expandDims(all.sliceAxis(1, 0, blocks), 2);
 }
 
+interface NBits {
+  readonly bits: number;
+  readonly size: number;
+  readonly K: number;
+  readonly N: number;
+  readonly blocks: number;
+}
+
+/** A·Wᵀ with W in words, where the file has its blocks and they are whole words of 128 bits. */
+function inWords(n: NodeContext, { bits, size, K, N, blocks }: NBits): Tensor | undefined {
+  const bytes = n.tensor(1);
+  if ((bits !== 4 && bits !== 8) || size % 32 !== 0 || n.has(4) || !hasHostData(bytes))
+    return undefined;
+  const host = hostDataOf(bytes) as ArrayLike<number>;
+  const shape = [N, (blocks * size * bits) / 32];
+  const words = dataLeaf("u32", shape, blockWords(host, bits));
+  const scales = reshape(widened(n.tensor(2)), [N, blocks]);
+  const zero = zeroPoints(n, N, blocks, bits);
+  const moved = typeof zero === "number" ? undefined : zero.neg().add(2 ** (bits - 1));
+  const offsets = moved && reshape(moved, [N, blocks]).mul(scales);
+  const a = n.tensor(0);
+  const w = quantizedOf({ words, scales, offsets }, { bits, block: size }, K);
+  return convert(w.product(a), a.dtype);
+}
+
 /** A·Wᵀ + bias where W[N, K] is held in blocks of few bits, with a scale a block or the one that g_idx names for a column. */
 function matMulNBits(n: NodeContext): Tensor {
   const [K, N, size] = [n.int("K"), n.int("N"), n.int("block_size")];
   const bits = n.int("bits", 4);
   if (![2, 4, 8].includes(bits)) return n.fail(`bits is ${bits}, not 2, 4 or 8`);
   const blocks = Math.ceil(K / size);
+  const found = inWords(n, { bits, size, K, N, blocks });
+  if (found) return n.has(5) ? found.add(n.tensor(5)) : found;
   const steps = unpacked(reshape(n.tensor(1), [N, blocks, (size * bits) / 8]), bits);
   const scale = reshape(widened(n.tensor(2)), [N, blocks, 1]);
   const zero = zeroPoints(n, N, blocks, bits);

@@ -1,0 +1,53 @@
+/**
+ * What a language model's matrices are kept as when it is loaded. Embeddings and norms stay floats:
+ * a token reads one row of a table, and norms are a thousandth of the weights.
+ */
+import { nn } from "kiln-ml";
+import { checkOptions, type OptionNames } from "kiln-ml/ir";
+import type { Decoder } from "./decoder.ts";
+import { LanguageModelError, named } from "./errors.ts";
+import { type ReadingOptions, readingOptions } from "./model-files.ts";
+
+export interface LoadModelOptions extends ReadingOptions {
+  /**
+   * What matrices of layers are kept as. By default f32, and in a GGUF file the blocks that it has.
+   */
+  readonly weights?: "f32" | "f16" | "int8" | "int4";
+  /** "i8" rounds what meets quantized weights to 8 bits too: faster, a little less exact. */
+  readonly activations?: "f32" | "i8";
+}
+
+const loadOptions: OptionNames<LoadModelOptions> = {
+  ...readingOptions,
+  weights: 1,
+  activations: 1,
+};
+const kinds = ["f32", "f16", "int8", "int4"];
+
+/** Throws LanguageModelError for what weights cannot be kept as. */
+export function checkLoading(options: LoadModelOptions): LoadModelOptions {
+  const { weights, activations } = checkOptions("loadModel", options, loadOptions);
+  if (weights !== undefined && !kinds.includes(weights))
+    throw new LanguageModelError(
+      `loadModel: weights ${named(weights)} are not known\n  take one of ${kinds.join(", ")}`,
+    );
+  if (activations !== undefined && activations !== "f32" && activations !== "i8")
+    throw new LanguageModelError(
+      `loadModel: activations ${named(activations)} are not known\n  take f32 or i8`,
+    );
+  return options;
+}
+
+/** What a decoder is made with, before it is quantized. */
+export const weightsOf = ({ weights }: LoadModelOptions): { readonly weights?: "f16" } =>
+  weights === "f16" ? { weights } : {};
+
+export const activationsOf = ({ activations }: LoadModelOptions) =>
+  activations ? { activations } : {};
+
+/** Quantizes the matrices of a decoder's layers if that is asked for. */
+export function quantizeAs(net: Decoder, options: LoadModelOptions): void {
+  const { weights } = options;
+  if (weights !== "int8" && weights !== "int4") return;
+  nn.quantizeWeights(net, { bits: weights === "int8" ? 8 : 4, ...activationsOf(options) });
+}

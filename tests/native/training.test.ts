@@ -1,8 +1,8 @@
 /** The front door on the native target: a training step with its states, products, a softmax and Adam, as on wasm. */
 import { type Layer, Linear, Sequential } from "@kiln-ml/nn";
-import * as assert from "uvu/assert";
-import { test } from "uvu";
 import { compile, nn, optim, type Tensor, tensor, useDevice } from "kiln-ml";
+import { test } from "uvu";
+import * as assert from "uvu/assert";
 import { nativeTest } from "../support/native.ts";
 
 const wave = (n: number, by: number): Float32Array =>
@@ -10,7 +10,11 @@ const wave = (n: number, by: number): Float32Array =>
 
 async function losses(target: "native" | "wasm"): Promise<number[]> {
   nn.seed(1);
-  const net = new Sequential(new Linear(20, 33), (x: Tensor) => x.tanh(), new Linear(33, 7)) as Layer;
+  const net = new Sequential(
+    new Linear(20, 33),
+    (x: Tensor) => x.tanh(),
+    new Linear(33, 7),
+  ) as Layer;
   const optimizer = new optim.Adam(net.parameters(), { lr: 0.01 });
   const step = compile(
     (x: Tensor, y: Tensor) => {
@@ -21,7 +25,10 @@ async function losses(target: "native" | "wasm"): Promise<number[]> {
     },
     { target },
   );
-  const [x, y] = [tensor(wave(37 * 20, 0.37), { shape: [37, 20] }), tensor(wave(37 * 7, 0.11), { shape: [37, 7] })];
+  const [x, y] = [
+    tensor(wave(37 * 20, 0.37), { shape: [37, 20] }),
+    tensor(wave(37 * 7, 0.11), { shape: [37, 7] }),
+  ];
   const all: number[] = [];
   for (let i = 0; i < 10; i++) all.push((await (await step(x, y)).data())[0] as number);
   return all;

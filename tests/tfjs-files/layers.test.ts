@@ -209,6 +209,18 @@ test("recurrent layers and wrappers", async () => {
       }),
     ],
     [x(), layers.timeDistributed({ layer: layers.dense({ units: 2 }) })],
+    [
+      x(),
+      layers.bidirectional({
+        layer: layers.gru({
+          ...plain,
+          units: 2,
+          goBackwards: true,
+          returnSequences: true,
+        }) as tfl.RNN,
+        mergeMode: "ave",
+      }),
+    ],
   ]);
   await check(
     model,

@@ -17,6 +17,7 @@ export class Field {
   readonly #value: unknown;
   readonly #file: string;
   readonly #path: string;
+  readonly #read = new Set<string>();
 
   constructor(value: unknown, file: string, path = "") {
     this.#value = value;
@@ -76,8 +77,21 @@ export class Field {
   /** The field of that name, unless it is missing or null. */
   maybe(key: string): Field | undefined {
     const record = this.#record();
+    this.#read.add(key);
     const value = Object.hasOwn(record, key) ? record[key] : undefined;
     return value === undefined || value === null ? undefined : this.#at(key, value);
+  }
+
+  /** Whether there is a field of that name that says null. */
+  isNull(key: string): boolean {
+    const record = this.#record();
+    this.#read.add(key);
+    return Object.hasOwn(record, key) && record[key] === null;
+  }
+
+  /** The fields that nobody has asked this one for. */
+  unread(): readonly (readonly [string, Field])[] {
+    return this.entries().filter(([key]) => !this.#read.has(key));
   }
 
   get(key: string): Field {

@@ -2,7 +2,8 @@
 
 import type { Tensor } from "@kiln-ml/ir";
 import * as ir from "@kiln-ml/ir";
-import type { Layer } from "./layer.ts";
+import type { Field } from "../file/field.ts";
+import { isIdle, type Layer } from "./layer.ts";
 
 type Activation = (x: Tensor) => Tensor;
 
@@ -33,11 +34,23 @@ const activations: Readonly<Record<string, Activation>> = {
   tanh: ir.tanh,
 };
 
+/** The function that a serialised object names; a layer's own settings would be left unread. */
+function serialised({ n }: Layer, field: Field): string {
+  const className = field.get("class_name").text();
+  const config = field.maybe("config");
+  if (className === "function" && config?.isText) return config.text();
+  const settings = config?.isRecord ? config.entries().filter(([key]) => !isIdle(key)) : [];
+  if (settings.length)
+    n.fail(`the activation ${className} has settings of its own: ${JSON.stringify(config!.value)}`);
+  return className;
+}
+
 /** The activation that a field names, by text or as a serialised object. */
-export function activationOf({ n, config }: Layer, name: string, fallback = "linear"): Activation {
+export function activationOf(layer: Layer, name: string, fallback = "linear"): Activation {
+  const { n, config } = layer;
   const field = config.maybe(name);
   const given =
-    field === undefined ? fallback : field.isText ? field.text() : field.get("class_name").text();
+    field === undefined ? fallback : field.isText ? field.text() : serialised(layer, field);
   if (Object.hasOwn(activations, given)) return activations[given]!;
   const lower = given.toLowerCase();
   if (Object.hasOwn(activations, lower)) return activations[lower]!;

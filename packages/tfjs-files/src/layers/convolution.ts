@@ -158,8 +158,7 @@ const overImage =
 
 /** What is put around, or cut off, each axis of the image: a number, one for each axis, or pairs. */
 function sides(layer: Layer, name: string, axes: number): [number, number][] {
-  const field = layer.config.maybe(name);
-  if (!field) return range(axes).map(() => [1, 1]);
+  const field = layer.config.get(name);
   if (!field.isList) return range(axes).map(() => [field.count(), field.count()]);
   const list = field.list();
   if (axes === 1 && list.length === 2) return [[list[0]!.count(), list[1]!.count()]];
@@ -240,7 +239,8 @@ function resized(layer: Layer): Tensor {
     wanted,
     channelsFirst(layer) ? 2 : 1,
     mode === "nearest" ? "nearest" : "linear",
-    "asymmetric",
+    // As TensorFlow.js has it; Keras has the centres of pixels.
+    "align_corners",
   );
 }
 

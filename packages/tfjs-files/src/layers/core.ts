@@ -115,8 +115,9 @@ function alongAxes(t: Tensor, shape: readonly Dim[], axes: readonly number[]): T
 function batchNormalised(layer: Layer): Tensor {
   const t = x(layer);
   const field = layer.config.maybe("axis");
-  const given = field?.isList ? field.list()[0]!.whole() : (field?.whole() ?? -1);
-  const axis = axisOf(layer.n, given, t.rank);
+  const axes = field?.isList ? field.list().map((f) => f.whole()) : [field?.whole() ?? -1];
+  if (axes.length !== 1) layer.n.fail(`axis is [${axes}], not one axis`);
+  const axis = axisOf(layer.n, axes[0]!, t.rank);
   const w = (name: string) => alongAxes(weight(layer, name), t.shape, [axis]);
   const factor = ir.rsqrt(ir.add(w("moving_variance"), number(layer, "epsilon", 1e-3)));
   const scale = flag(layer, "scale", true) ? ir.mul(factor, w("gamma")) : factor;
@@ -192,10 +193,19 @@ function rescaled(layer: Layer): Tensor {
   return ir.add(ir.mul(asFloat(x(layer)), of("scale", 1)), of("offset", 0));
 }
 
+/** (x − mean) / √variance, each along the axes that are kept; null keeps none of them. */
 function normalised(layer: Layer): Tensor {
-  const [mean, variance] = ["mean", "variance"].map((name) => maybeWeight(layer, name));
-  if (!mean || !variance) return layer.n.fail("has no weights mean and variance");
-  return ir.div(ir.sub(asFloat(x(layer)), mean), ir.maximum(ir.sqrt(variance), 1e-7));
+  const t = asFloat(x(layer));
+  const { config, n } = layer;
+  only(layer, "invert", false);
+  for (const name of ["mean", "variance"]) only(layer, name, null);
+  const all = ["mean", "variance"].map((name) => maybeWeight(layer, name));
+  const field = config.maybe("axis");
+  const given = field?.isList ? field.list().map((f) => f.whole()) : [field?.whole() ?? -1];
+  const axes = config.isNull("axis") ? [] : given.map((a) => axisOf(n, a, t.rank));
+  const [mean, variance] = all.map((w) => w && alongAxes(w, t.shape, axes));
+  if (!mean || !variance) return n.fail("has no weights mean and variance");
+  return ir.div(ir.sub(t, mean), ir.maximum(ir.sqrt(variance), 1e-7));
 }
 
 /** Layers that do something in training only. */

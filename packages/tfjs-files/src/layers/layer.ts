@@ -1,6 +1,6 @@
 /**
  * What the row of a layer sees: its configuration, the tensors it is called with, its weights by
- * name. A field of the configuration that a row does not know is refused where it could matter.
+ * name. A field of the configuration that a row has not read is refused where it could matter.
  */
 import type { Tensor } from "@kiln-ml/ir";
 import { type NodeContext, type Row, row } from "@kiln-ml/onnx";
@@ -95,14 +95,44 @@ export interface LayerRow extends Row {
   readonly layer: Build;
 }
 
-export const layerRow = (className: string, layer: Build, note?: string): LayerRow => ({
-  ...row(
-    className,
-    (n) => {
-      const y = layer(layerOf(n));
-      return Array.isArray(y) ? y.map(asValue) : asValue(y as Tensor);
-    },
-    { domain: layerDomain, ...(note === undefined ? {} : { note }) },
-  ),
-  layer,
-});
+export function layerRow(className: string, build: Build, note?: string): LayerRow {
+  const layer: Build = (given) => {
+    const y = build(given);
+    checkRead(given);
+    return y;
+  };
+  return {
+    ...row(
+      className,
+      (n) => {
+        const y = layer(layerOf(n));
+        return Array.isArray(y) ? y.map(asValue) : asValue(y as Tensor);
+      },
+      { domain: layerDomain, ...(note === undefined ? {} : { note }) },
+    ),
+    layer,
+  };
+}
+
+/** What the weights tell as well, what is of training, and how a result is come to, not which. */
+const idle: ReadonlySet<string> = new Set(
+  [
+    "name trainable dtype dtype_policy input_dtype autocast supports_masking",
+    "batch_input_shape batch_shape batch_size input_shape input_dim input_length",
+    "units filters kernel_size rank depth_multiplier groups output_dim shared_axes",
+    "rate stddev seed noise_shape dropout recurrent_dropout l1 l2 unit_forget_bias",
+    "momentum fused renorm renorm_clipping renorm_momentum virtual_batch_size synchronized",
+    "unroll implementation zero_output_for_mask use_cudnn_on_gpu",
+  ].flatMap((line) => line.split(" ")),
+);
+
+export const isIdle = (name: string): boolean =>
+  idle.has(name) || /_(initializer|regularizer|constraint)$/.test(name);
+
+/** Fails for a field that the row has not read, unless it is off or tells nothing. */
+function checkRead({ n, config }: Layer): void {
+  for (const [name, { value }] of config.unread()) {
+    if (value === null || value === false || isIdle(name)) continue;
+    n.fail(`${name} is ${JSON.stringify(value)}, and only false is supported`);
+  }
+}

@@ -197,7 +197,9 @@ function firstOf(layer: LayerConfig): LayerConfig {
 
 /** RNN layers that are asked for their state give it behind their result. */
 function outputsOf(className: string, config: Field): number {
-  if (!config.isRecord || config.maybe("return_state")?.value !== true) return 1;
+  if (!config.isRecord) return 1;
+  if (className === "Bidirectional" && config.isNull("merge_mode")) return 2;
+  if (config.maybe("return_state")?.value !== true) return 1;
   return className === "LSTM" ? 3 : 2;
 }
 
@@ -220,22 +222,32 @@ const callsOf = ({ field }: LayerConfig): readonly Field[] =>
 
 /** The tensors that a call reads, in either of the two forms that files have. */
 function readsOf(call: Field): readonly End[] {
-  if (call.isRecord) return tensorsIn(call.get("args"), 0);
+  if (call.isRecord) {
+    checkArguments(call.maybe("kwargs"));
+    return tensorsIn(call.get("args"), 0);
+  }
   return call.list().map((one) => {
-    for (const [key, value] of one.list()[3]?.entries() ?? [])
-      if (value.value !== null && key !== "training" && key !== "mask")
-        value.fail("is an argument of a call, which is not supported");
+    checkArguments(one.list()[3]);
     return endOf(one);
   });
 }
+
+/** Those of a call beside its tensors: all of them off. */
+function checkArguments(named: Field | undefined): void {
+  for (const [, field] of named?.entries() ?? [])
+    if (field.value !== null && field.value !== false) notSupported(field);
+}
+
+const notSupported = (field: Field): never =>
+  field.fail("is an argument of a call, which is not supported");
 
 /** In the newer form, wherever they stand among the arguments. */
 function tensorsIn(field: Field, depth: number): readonly End[] {
   if (depth > 4) return field.fail("is nested too deeply");
   if (field.isList) return field.list().flatMap((f) => tensorsIn(f, depth + 1));
-  if (!field.isRecord) return [];
+  if (!field.isRecord) return field.value === null ? [] : notSupported(field);
   const history = field.maybe("config")?.maybe("keras_history");
-  return history ? [endOf(history)] : [];
+  return history ? [endOf(history)] : notSupported(field);
 }
 
 /** The calls of a functional model's layers, as far as they are made. */

@@ -121,7 +121,7 @@ function innerOf(
   key: string,
   name: (own: string) => string,
 ): { build: Build; inner: Layer } {
-  const field = layer.config.get(key);
+  const field = layer.config.maybe(key) ?? layer.config.get("layer");
   const className = field.get("class_name").text();
   const config = field.get("config");
   const own = config.maybe("name")?.text() ?? className.toLowerCase();
@@ -136,9 +136,9 @@ function innerOf(
 /** Once forwards and once backwards, with weights of their own. */
 const bidirectional =
   (builds: Builds) =>
-  (layer: Layer): Tensor => {
+  (layer: Layer): Tensor | readonly Tensor[] => {
     const forward = innerOf(builds, layer, "layer", (own) => `forward_${own}`);
-    const backward = innerOf(builds, layer, "layer", (own) => `backward_${own}`);
+    const backward = innerOf(builds, layer, "backward_layer", (own) => `backward_${own}`);
     const sequences = flag(forward.inner, "return_sequences", false);
     if (flag(forward.inner, "return_state", false))
       layer.n.fail("return_state is true within Bidirectional");
@@ -150,8 +150,11 @@ const bidirectional =
       return (Array.isArray(y) ? y[0] : y) as Tensor;
     };
     const a = run(forward, x!);
-    const turned = run(backward, ir.reverse(x!, 1));
+    // A layer that is given for it is one that goes backwards by itself.
+    const own = layer.config.maybe("backward_layer") !== undefined;
+    const turned = run(backward, own ? x! : ir.reverse(x!, 1));
     const b = sequences ? ir.reverse(turned, 1) : turned;
+    if (layer.config.isNull("merge_mode")) return [a, b];
     const mode = word(layer, "merge_mode", "concat");
     if (mode === "concat") return ir.concat([a, b], a.rank - 1);
     if (mode === "sum") return ir.add(a, b);

@@ -334,13 +334,8 @@ export const movements: readonly Case[] = [
     axis: -1,
     T: "DT_FLOAT",
   }),
-  of("Shape", [a]),
-  of("Size", [a]),
-  of("Rank", [a]),
-  of("Identity", [a]),
+  ...unary("Shape Size Rank Identity Snapshot StopGradient", a),
   of("IdentityN", [a, whole], {}, 2),
-  of("Snapshot", [a]),
-  of("StopGradient", [a]),
 ];
 
 export const indexed: readonly Case[] = [
@@ -374,6 +369,9 @@ export const indexed: readonly Case[] = [
     [image, held([2, 4], [0.1, 0.2, 0.9, 1.1, 0.5, 0, 0, 1]), data([2], [1, 0]), list(3, 4)],
     { method: "bilinear", extrapolation_value: 0.5 },
   ),
+  of("CropAndResize", [image, held([1, 4], [0, 0, 1, 1]), data([1], [1]), list(5, 3)], {
+    method: "nearest",
+  }),
 ];
 
 const boxes = held([4, 4], [0, 0, 1, 1, 0, 0.1, 1, 1.1, 0, 10, 1, 11, 0, 10.1, 1, 11.1]);

@@ -7,7 +7,7 @@ import type { Dim, Tensor } from "@kiln-ml/ir";
 import * as ir from "@kiln-ml/ir";
 import type { NodeContext, Row } from "@kiln-ml/onnx";
 import { along, prelu } from "./elementwise.ts";
-import { asFloat, fixed, range } from "./operand.ts";
+import { asFloat, fixed, isFirst, range } from "./operand.ts";
 import { alike, tf } from "./row.ts";
 
 /** Of each spatial axis: stride, dilation, and what is put before and after. */
@@ -23,19 +23,23 @@ export const channelsFirst = (x: Tensor): Tensor =>
 export const channelsLast = (x: Tensor): Tensor =>
   ir.transpose(x, [0, ...range(x.rank - 2).map((i) => i + 2), 1]);
 
-export const isFirst = (n: NodeContext): boolean =>
-  n.string("data_format", "NHWC").startsWith("NC");
-
 /** The entries of an attribute that belong to spatial axes; all are 1 where it is missing. */
 export function spatial(n: NodeContext, name: string, axes: number): number[] {
-  const list = n.ints(name, []);
+  return alongImage(n, name, n.ints(name, []), axes);
+}
+
+export function alongImage(
+  n: NodeContext,
+  name: string,
+  list: readonly number[],
+  axes: number,
+): number[] {
   if (!list.length) return range(axes).map(() => 1);
   if (list.length === axes) return [...list];
-  if (list.length !== axes + 2)
-    n.fail(`attribute ${name} has ${list.length} entries, not ${axes + 2}`);
+  if (list.length !== axes + 2) n.fail(`${name} has ${list.length} entries, not ${axes + 2}`);
   const at = isFirst(n) ? 2 : 1;
   const rest = list.filter((_, i) => i < at || i >= at + axes);
-  if (rest.some((v) => v !== 1)) n.fail(`attribute ${name} is [${list}], and only 1 along others`);
+  if (rest.some((v) => v !== 1)) n.fail(`${name} is [${list}], and only 1 along others`);
   return list.slice(at, at + axes);
 }
 
@@ -66,6 +70,8 @@ export function paddingOf(
   if (list.length !== 2 * extents.length + 4)
     n.fail(`explicit_paddings has ${list.length} entries, not ${2 * extents.length + 4}`);
   const at = isFirst(n) ? 4 : 2;
+  if (list.some((p, i) => p !== 0 && (i < at || i >= at + 2 * extents.length)))
+    n.fail(`explicit_paddings is [${list}], and only 0 along batch and channels`);
   return extents.map((_, i) => [list[at + 2 * i]!, list[at + 2 * i + 1]!]);
 }
 
@@ -93,6 +99,10 @@ export function convolve(x: Tensor, w: Tensor, plan: Plan): Tensor {
   const { stride, dilation, padding, first, depthwise } = plan;
   const from = first ? x : channelsFirst(x);
   const filter = filterOf(w, depthwise);
+  if (depthwise && !ir.sameDim(from.shape[1]!, w.shape[w.rank - 2]!))
+    throw new ir.ShapeError(
+      `depthwise convolution: x has ${ir.printDim(from.shape[1]!)} channels, the filter ${ir.printDim(w.shape[w.rank - 2]!)}`,
+    );
   const ratio = ir.exactQuotient(from.shape[1]!, filter.shape[1]!);
   const groups = ratio !== undefined && ir.isStatic(ratio) ? ratio : 1;
   const y = ir.convolution(from, filter, { stride, dilation, padding, groups });
@@ -117,7 +127,7 @@ const convolved =
     return convolve(x, w, planOf(n, x.shape, w, depthwise));
   };
 
-type Activation = (y: Tensor, n: NodeContext, input: number) => Tensor;
+type Activation = (y: Tensor, n: NodeContext, alpha: () => Tensor) => Tensor;
 
 const activations: Readonly<Record<string, Activation>> = {
   Relu: (y) => ir.relu(y),
@@ -128,7 +138,7 @@ const activations: Readonly<Record<string, Activation>> = {
   GeluApproximate: (y) => ir.geluTanh(y),
   GeluExact: (y) => ir.gelu(y),
   LeakyRelu: (y, n) => ir.leakyRelu(y, n.float("leakyrelu_alpha", 0.2)),
-  Prelu: (y, n, input) => prelu(y, n.tensor(input)),
+  Prelu: (y, _, alpha) => prelu(y, alpha()),
 };
 
 /** What is fused behind a product: BiasAdd or FusedBatchNorm, and an activation. */
@@ -146,7 +156,7 @@ export function epilogue(n: NodeContext, x: Tensor, first: boolean): Tensor {
     } else {
       const f = Object.hasOwn(activations, op) ? activations[op]! : undefined;
       if (!f) return n.fail(`${op} among fused_ops is unknown`);
-      y = f(y, n, input);
+      y = f(y, n, () => channel(n.tensor(input++)));
     }
   }
   return y;

@@ -6,7 +6,7 @@
 import type { Tensor } from "@kiln-ml/ir";
 import * as ir from "@kiln-ml/ir";
 import type { NodeContext, Row } from "@kiln-ml/onnx";
-import { asBool, asFloat } from "./operand.ts";
+import { asBool, asFloat, isFirst } from "./operand.ts";
 import { alike, tf } from "./row.ts";
 
 type Unary = (x: Tensor) => Tensor;
@@ -70,8 +70,7 @@ function clipped(n: NodeContext): Tensor {
 /** Along channels, which NCHW has second. */
 function biased(n: NodeContext): Tensor {
   const [x, bias] = [n.tensor(0), n.tensor(1)];
-  const first = n.string("data_format", "NHWC").startsWith("NC");
-  return ir.add(x, first ? along(bias, x.rank) : bias);
+  return ir.add(x, isFirst(n) ? along(bias, x.rank) : bias);
 }
 
 /** [C] → [C, 1, …] beside an operand of this rank with channels second. */

@@ -64,13 +64,14 @@ function sparseToDense(n: NodeContext): Tensor {
   return ir.scatter(onto, updates, list, range(list.length), "set", places);
 }
 
-/** The sum, or another extreme, of the rows of each segment; of none it is `empty`. */
+/** The sum, or another extreme, of the rows of each segment; of none it is `empty`, or the bound of the dtype. */
 function segments(n: NodeContext, mode: "add" | "mul" | "max" | "min", empty: number): Tensor {
   const [x, ids] = [n.tensor(0), asIndex(n.tensor(1))];
   const sorted = n.node.op.startsWith("Segment");
   const last = () => n.knownOf(asValue(ir.max(ids, 0).add(1)), "the number of segments")[0]!;
   const count = sorted ? last() : n.dims(2)[0]!;
-  const own = x.dtype === "f32" || Number.isInteger(empty) ? empty : ir.minOf(x.dtype);
+  const bound = empty < 0 ? ir.minOf(x.dtype) : ir.maxOf(x.dtype);
+  const own = Number.isFinite(empty) ? empty : bound;
   const onto = ir.full([count, ...x.shape.slice(ids.rank)], own, x.dtype);
   return ir.scatter(onto, x, [ids], [0], mode, places);
 }

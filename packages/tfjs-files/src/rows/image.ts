@@ -58,11 +58,14 @@ function cropped(n: NodeContext): Tensor {
     });
   const value =
     n.string("method", "bilinear") === "nearest"
-      ? read(ir.round(rows), ir.round(cols))
+      ? read(rounded(rows), rounded(cols))
       : between(read, rows, cols);
   const fill = n.float("extrapolation_value", 0);
   return ir.select(ir.broadcastInDim(inside, value.shape, [0, 1, 2]), value, fill);
 }
+
+/** Halves up. */
+const rounded = (t: Tensor): Tensor => ir.floor(t.add(0.5));
 
 const within = (at: Tensor, extent: Tensor): Tensor =>
   at.greaterEqual(0).and(at.lessEqual(extent.sub(1)));
@@ -85,6 +88,8 @@ function kept(n: NodeContext): Tensor {
   const [boxes, scores] = [ir.expandDims(n.tensor(0), 0), n.tensor(1)];
   const inputs = [asValue(boxes), asValue(ir.reshape(scores, [1, 1, scores.shape[0]!]))];
   const rest = [2, 3, 4].map((i) => (n.has(i) ? n.value(i) : undefined));
+  // The first version has it as an attribute.
+  rest[1] ??= asValue(ir.constant(n.float("iou_threshold", 0.5)));
   return ir.take(standard(n, "NonMaxSuppression", [...inputs, ...rest])[0]!, 2, 1);
 }
 
@@ -98,6 +103,8 @@ function keptAndCount(n: NodeContext): Result {
 }
 
 function keptAndScores(n: NodeContext): Result {
+  if (n.flag("pad_to_max_output_size"))
+    n.fail("pad_to_max_output_size is true, which is not supported");
   if (n.has(5) && n.number(5) !== 0)
     n.fail("soft_nms_sigma is not 0, and scores that fade are not supported");
   const places = kept(n);

@@ -3,8 +3,7 @@
 import type { Dim, Tensor } from "@kiln-ml/ir";
 import * as ir from "@kiln-ml/ir";
 import type { NodeContext, Row } from "@kiln-ml/onnx";
-import { isFirst } from "./convolution.ts";
-import { axesOf, axisOf, dtypeAt, extents, pairsOf, range } from "./operand.ts";
+import { axesOf, axisOf, dtypeAt, extents, isFirst, pairsOf, range } from "./operand.ts";
 import { alike, int, standard, text, tf } from "./row.ts";
 
 /** −1 is what the others leave; here 0 is an extent. */
@@ -223,6 +222,17 @@ function band(n: NodeContext): Tensor {
 /** The main diagonal of each matrix as that of a new one. */
 const diagonalOf = (n: NodeContext): Tensor => ir.diagonal(n.tensor(0), 0);
 
+/** x[S…, S…] → [S…], whose two places are one. */
+function diagonalPart(n: NodeContext): Tensor {
+  const x = n.tensor(0);
+  const half = x.shape.slice(0, x.rank / 2);
+  const twice =
+    half.length * 2 === x.rank && half.every((d, i) => ir.sameDim(d, x.shape[half.length + i]!));
+  if (!twice) n.fail(`x is ${ir.printShape(x.shape)}, not twice the same extents`);
+  const size = ir.sizeOf(half);
+  return ir.reshape(ir.diagonal(ir.reshape(x, [size, size]), 0), half);
+}
+
 /** x[S…] → [S…, S…], which is x where both places are one, and 0 elsewhere. */
 function onDiagonal(n: NodeContext): Tensor {
   const x = n.tensor(0);
@@ -271,7 +281,8 @@ export const movementRows: readonly Row[] = [
   tf("SpaceToDepth", "block_size data_format", blocks("SpaceToDepth")),
   tf("Cast", "Truncate", cast),
   tf("MatrixBandPart", "", band),
-  ...alike("MatrixDiagPart DiagPart", "", diagonalOf),
+  tf("MatrixDiagPart", "", diagonalOf),
+  tf("DiagPart", "", diagonalPart),
   tf("Diag", "", onDiagonal),
   tf("MatrixDiag", "", (n) => matrixOf(n.tensor(0))),
 ];

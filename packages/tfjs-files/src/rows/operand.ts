@@ -55,6 +55,21 @@ export function dtypeAt(n: NodeContext, name: string, fallback: Dtype = "f32"): 
   return n.fail(`attribute ${name} is ${what}, whose elements cannot be held`);
 }
 
+const formats: ReadonlyMap<string, boolean> = new Map([
+  ["NHWC", false],
+  ["NDHWC", false],
+  ["NCHW", true],
+  ["NCDHW", true],
+]);
+
+/** Whether channels are second. Throws GraphError for another order of axes. */
+export function isFirst(n: NodeContext): boolean {
+  const format = n.string("data_format", "NHWC");
+  return (
+    formats.get(format) ?? n.fail(`data_format is ${format}, not ${[...formats.keys()].join(", ")}`)
+  );
+}
+
 /** An extent as a number. */
 export const fixed = (n: NodeContext, d: Dim, what: string): number =>
   isStatic(d) ? d : n.fail(`${what} must be a number, it is ${printDim(d)}`);

@@ -3,9 +3,9 @@
 import type { Dim, Tensor } from "@kiln-ml/ir";
 import * as ir from "@kiln-ml/ir";
 import { type NodeContext, type Result, type Row, typed } from "@kiln-ml/onnx";
-import { channelsFirst, channelsLast, isFirst, paddingOf, spatial } from "./convolution.ts";
+import { alongImage, channelsFirst, channelsLast, paddingOf, spatial } from "./convolution.ts";
 import { along } from "./elementwise.ts";
-import { asFloat, range } from "./operand.ts";
+import { asFloat, isFirst, range } from "./operand.ts";
 import { alike, tf } from "./row.ts";
 
 interface Frame {
@@ -18,8 +18,10 @@ interface Frame {
 function frameOf(n: NodeContext, x: Tensor): Frame {
   const axes = x.rank - 2;
   const one = range(axes).map(() => 1);
-  const size = n.has(1) ? n.numbers(1).slice(1, -1) : spatial(n, "ksize", axes);
-  const stride = n.has(2) ? n.numbers(2).slice(1, -1) : spatial(n, "strides", axes);
+  const size = n.has(1) ? alongImage(n, "ksize", n.numbers(1), axes) : spatial(n, "ksize", axes);
+  const stride = n.has(2)
+    ? alongImage(n, "strides", n.numbers(2), axes)
+    : spatial(n, "strides", axes);
   return { size, stride, padding: paddingOf(n, x.shape.slice(2), size, stride, one) };
 }
 
@@ -43,8 +45,8 @@ const pooled =
 
 /** Places count through height, width and channels, and the batch where that is asked for. */
 function withPlaces(n: NodeContext): Result {
-  const given = n.tensor(0);
-  const x = channelsFirst(given);
+  if (isFirst(n)) n.fail("places are counted with channels last only");
+  const x = channelsFirst(n.tensor(0));
   const { values, indices } = ir.maxPoolWithIndices(x, frameOf(n, x));
   const [, c, h, w] = x.shape as [Dim, Dim, Dim, Dim];
   const channel = ir.iota(indices.shape, 1);

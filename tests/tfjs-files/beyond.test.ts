@@ -1,4 +1,4 @@
-/** Ops that TensorFlow.js lacks, and settings that it, or a row, has no use for: used or refused. */
+/** Ops that TensorFlow.js lacks, and settings that it or a row has no use for: used or refused. */
 import { GraphError, type KilnError, ShapeError } from "@kiln-ml/ir";
 import { test } from "uvu";
 import * as assert from "uvu/assert";

@@ -46,6 +46,46 @@ test("modules, base64, scripts and files by name", async () => {
     assert.equal(await resultOf(await loadTfjs(source as never, { target: "js" })), [7, 10]);
 });
 
+test("files without folders tell two shards apart, or are refused", async () => {
+  const graph = new GraphWriter();
+  const x = graph.input([1], [1]);
+  const sum = graph.node("Add", [x, graph.constant([1], [10])]);
+  graph.output(graph.node("Mul", [sum, graph.constant([1], [2])]));
+  const { json, bytes } = graph.model();
+  const made = structuredClone(json) as { weightsManifest: object[] };
+  const [{ weights }] = made.weightsManifest as [{ weights: object[] }];
+  made.weightsManifest = ["a/w.bin", "b/w.bin"].map((path, i) => ({
+    paths: [path],
+    weights: [weights[i]!],
+  }));
+  const model: [string, Uint8Array] = [
+    "model.json",
+    new TextEncoder().encode(JSON.stringify(made)),
+  ];
+  const [first, second] = [bytes.slice(0, 4), bytes.slice(4)];
+  const error = await loadTfjs(new Map([model, ["w.bin", first]])).catch((e: Error) => e);
+  assert.is(
+    (error as Error).message,
+    "model.json: the shards a/w.bin and b/w.bin would both be the file w.bin\n  give the files under the paths that the model has for them",
+  );
+  const whole = new Map([model, ["a/w.bin", first], ["b/w.bin", second]]);
+  const loaded = await loadTfjs(whole, { target: "js" });
+  const data = Float32Array.of(1);
+  const y = await loaded.run({ in_0: { type: "float32", dims: [1], data } });
+  assert.equal([...(y[graph.outputs[0]!] as TfjsTensor).data], [22]);
+});
+
+test("outputs have the types that the signature declares", async () => {
+  const graph = new GraphWriter();
+  graph.output(graph.node("Shape", [graph.input([2, 3], [0, 0, 0, 0, 0, 0])]));
+  const { json, bytes } = graph.model();
+  const { outputs } = (json as { signature: { outputs: Record<string, object> } }).signature;
+  const [name] = graph.outputs;
+  Object.assign(outputs[name!]!, { dtype: "DT_INT32", tensorShape: { dim: [{ size: "2" }] } });
+  const model = await loadTfjs({ model: json, weights: [bytes] }, { target: "js" });
+  assert.equal(model.outputs, [{ name, type: { kind: "tensor", type: "int32", shape: [2] } }]);
+});
+
 test("a path, and openModel", async () => {
   const folder = await mkdtemp(join(tmpdir(), "kiln-tfjs-"));
   try {

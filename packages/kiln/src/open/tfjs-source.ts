@@ -108,8 +108,19 @@ function readFiles(
     );
   const path = found[0]!;
   const folder = path.slice(0, path.lastIndexOf("/") + 1);
+  // Files that were picked have lost their folders; a name that two shards share tells neither.
+  const taken = new Map<string, string>();
   const beside = async (shard: string) => {
-    const bytes = files.get(folder + shard) ?? files.get(shard.split("/").at(-1)!);
+    const own = files.get(folder + shard);
+    if (own) return own;
+    const last = shard.split("/").at(-1)!;
+    const bytes = files.get(last);
+    const other = taken.get(last) ?? shard;
+    taken.set(last, shard);
+    if (bytes && other !== shard)
+      throw new ArtifactError(
+        `${path}: the shards ${other} and ${shard} would both be the file ${last}\n  give the files under the paths that the model has for them`,
+      );
     if (bytes) return bytes;
     throw new ArtifactError(
       `${path}: the shard ${shard} is not among the files\n  give all files of the model's folder`,

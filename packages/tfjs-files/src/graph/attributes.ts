@@ -16,7 +16,7 @@ function textOf(field: Field): string {
   }
 }
 
-const typeText = (field: Field): string =>
+export const typeText = (field: Field): string =>
   typeName(typeof field.value === "number" ? field.whole() : field.text());
 
 /** The extents of a shape, −1 for those that are not known; undefined where the rank is not. */

@@ -4,7 +4,7 @@
  */
 import type { Model, TensorDef, ValueDef } from "@kiln-ml/onnx";
 import type { Field } from "../file/field.ts";
-import { shapeOf } from "./attributes.ts";
+import { shapeOf, typeText } from "./attributes.ts";
 import { readLibrary } from "./library.ts";
 import {
   constants,
@@ -16,6 +16,7 @@ import {
   resolve,
   valueName,
 } from "./read-nodes.ts";
+import { elementOf } from "./types.ts";
 
 /** Inputs and outputs that the file names: the signature, where there is one. */
 export interface Signature {
@@ -107,7 +108,7 @@ function inputsOf(nodes: ReadonlyMap<string, RawNode>, signature: Signature): Va
     .map(inputOf);
 }
 
-/** Outputs by the names of their nodes, with the shapes that the signature declares. */
+/** Outputs by the names of their nodes, with the types and shapes that the signature declares. */
 function outputsOf(wanted: readonly Reference[], { outputs }: Signature): ValueDef[] {
   const fields = outputs?.entries() ?? [];
   const seen = new Set<string>();
@@ -115,9 +116,11 @@ function outputsOf(wanted: readonly Reference[], { outputs }: Signature): ValueD
     const name = valueName(ref);
     if (seen.has(name)) return [];
     seen.add(name);
-    const shape = fields[i]?.[1].maybe("tensorShape");
-    const dims = shape && shapeOf(shape);
-    const known = dims?.map((d) => (d < 0 ? undefined : d));
-    return [{ name, type: known && { kind: "tensor", type: "float32", shape: known } }];
+    const declared = fields[i]?.[1].maybe("tensorShape");
+    const dims = declared && shapeOf(declared);
+    const shape = dims?.map((d) => (d < 0 ? undefined : d));
+    const dtype = fields[i]?.[1].maybe("dtype");
+    const type = dtype && elementOf(typeText(dtype));
+    return [{ name, type: shape && type ? { kind: "tensor", type, shape } : undefined }];
   });
 }

@@ -64,7 +64,10 @@ function sparseToDense(n: NodeContext): Tensor {
   return ir.scatter(onto, updates, list, range(list.length), "set", places);
 }
 
-/** The sum, or another extreme, of the rows of each segment; of none it is `empty`, or the bound of the dtype. */
+/**
+ * The sum, or another extreme, of the rows of each segment; of none it is `empty`, or the bound of
+ * the dtype where that is infinite.
+ */
 function segments(n: NodeContext, mode: "add" | "mul" | "max" | "min", empty: number): Tensor {
   const [x, ids] = [n.tensor(0), asIndex(n.tensor(1))];
   const sorted = n.node.op.startsWith("Segment");

@@ -169,6 +169,8 @@ test("texts that are no model", async () => {
     assert.unreachable(String(pattern));
   };
   await refused({ model: "{", weights: [] }, /^model.json: is no JSON: /);
+  const broken = '{"a":\u0001\n\n"b"}';
+  await refused({ model: broken, weights: [] }, /^model.json: is no JSON: .*\n {2}give the model/);
   await refused({ model: "[]", weights: [] }, /^model.json: has no modelTopology/);
   await refused(
     { model: { modelTopology: {} }, weights: [] },

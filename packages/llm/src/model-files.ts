@@ -112,7 +112,9 @@ async function parsed(folder: ModelFiles, name: string): Promise<unknown> {
   try {
     return JSON.parse(text);
   } catch (e) {
-    throw new LanguageModelError(`loadModel: ${name} is no JSON: ${(e as Error).message}`);
+    // The engine's message may quote the text, line breaks and all.
+    const why = (e as Error).message.replace(/\s+/g, " ");
+    throw new LanguageModelError(`loadModel: ${name} is no JSON: ${why}`);
   }
 }
 

@@ -30,8 +30,10 @@ export class Field {
     try {
       return new Field(JSON.parse(text), file);
     } catch (error) {
+      // The engine's message may quote the text, line breaks and all.
+      const why = (error as Error).message.replace(/\s+/g, " ");
       throw new ArtifactError(
-        `${file}: is no JSON: ${(error as Error).message}\n  give the model.json that the converter wrote`,
+        `${file}: is no JSON: ${why}\n  give the model.json that the converter wrote`,
       );
     }
   }

@@ -111,8 +111,16 @@ function executableOf(
   states: readonly DeviceArray[],
   flow?: Flows["code"],
 ): Executable {
-  device.check("load");
-  const constants = artifact.constants.map((c, i) => uploadConstant(device, c, `constant ${i}`));
+  const constants: DeviceArray[] = [];
+  try {
+    device.check("load");
+    for (const [i, c] of artifact.constants.entries())
+      constants.push(uploadConstant(device, c, `constant ${i}`));
+  } catch (error) {
+    for (const constant of constants) constant.dispose();
+    program.destroy();
+    throw error;
+  }
   return new Executable(artifact, device, program, states, constants, flow);
 }
 

@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { encodeEntries } from "@kiln-ml/artifact/entries";
 import {
   choose,
   generateTokens,
@@ -10,7 +11,9 @@ import {
   whisperConfig,
 } from "@kiln-ml/llm";
 import { loadModel } from "@kiln-ml/llm/node";
-import { compile, type Tensor } from "kiln-ml";
+import { createCpuDevice } from "@kiln-ml/runtime";
+import { loadEntries } from "@kiln-ml/runtime/entries";
+import { compile, exportEntries, type Tensor } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { more } from "./made-up.ts";
@@ -73,6 +76,27 @@ test("choose leaves out what is suppressed, whatever its score", async () => {
     );
     assert.equal([...(await chosen.data())], [2, 1]);
   }
+});
+
+test("entries of an artifact leave out what is suppressed", async () => {
+  const chosenBy = async (generation: object) => {
+    const { net } = await loaded(generation);
+    const session = new TextSession(net, { target: "js" });
+    const all = await exportEntries(session.programs(), { targets: "js" });
+    const model = await loadEntries(encodeEntries(all), createCpuDevice());
+    const chosen: Record<string, number> = {};
+    for (const name of model.entries.filter((n) => n === "greedy" || n === "first")) {
+      const [y] = await model.run(name, [{ data: Float32Array.of(1, 9, 8, 7, 2), shape: [1, 5] }]);
+      chosen[name] = await y!.item();
+    }
+    model.dispose();
+    await session.dispose();
+    return chosen;
+  };
+  assert.equal(await chosenBy({}), { greedy: 1 });
+  assert.equal(await chosenBy({ suppress_tokens: [1] }), { greedy: 2 });
+  const begun = { suppress_tokens: [1], begin_suppress_tokens: [2] };
+  assert.equal(await chosenBy(begun), { greedy: 2, first: 3 });
 });
 
 test("what is recommended is handed on, where texts are drawn", async () => {

@@ -112,16 +112,16 @@ function executableOf(
   flow?: Flows["code"],
 ): Executable {
   const constants: DeviceArray[] = [];
+  const made = new Executable(artifact, device, program, states, constants, flow);
   try {
     device.check("load");
-    for (const [i, c] of artifact.constants.entries())
-      constants.push(uploadConstant(device, c, `constant ${i}`));
+    for (const c of artifact.constants)
+      constants.push(uploadConstant(device, c, `constant ${constants.length}`));
+    return made;
   } catch (error) {
-    for (const constant of constants) constant.dispose();
-    program.destroy();
+    made.dispose();
     throw error;
   }
-  return new Executable(artifact, device, program, states, constants, flow);
 }
 
 function checkVersion({ version }: Artifact): void {

@@ -144,12 +144,12 @@ export async function loadEntries(
       entries.set(names[i]!, await load(artifact, device, how));
     }
     signal?.throwIfAborted();
+    onProgress?.({ phase: "ready", ...progress });
   } catch (error) {
     for (const entry of entries.values()) entry.dispose();
     for (const array of own) array.dispose();
     throw error;
   }
-  onProgress?.({ phase: "ready", ...progress });
   return new LoadedEntries(manifest.name, entries, states, own);
 }
 

@@ -111,9 +111,17 @@ function executableOf(
   states: readonly DeviceArray[],
   flow?: Flows["code"],
 ): Executable {
-  device.check("load");
-  const constants = artifact.constants.map((c, i) => uploadConstant(device, c, `constant ${i}`));
-  return new Executable(artifact, device, program, states, constants, flow);
+  const constants: DeviceArray[] = [];
+  const made = new Executable(artifact, device, program, states, constants, flow);
+  try {
+    device.check("load");
+    for (const c of artifact.constants)
+      constants.push(uploadConstant(device, c, `constant ${constants.length}`));
+    return made;
+  } catch (error) {
+    made.dispose();
+    throw error;
+  }
 }
 
 function checkVersion({ version }: Artifact): void {

@@ -47,7 +47,7 @@ export async function loadStates(
   { given, signal, cache, tell, telling }: How,
 ) {
   const rows = manifest.states.filter((s) => used.has(s.name));
-  checkGiven(rows, given, manifest.name);
+  checkGiven(rows, given, manifest.name, device);
   const wanted = rows.filter((s) => !Object.hasOwn(given, s.name));
   const shards = [...new Set(wanted.flatMap((s) => (typeof s.from === "number" ? s.from : [])))];
   const total = shards.reduce((n, i) => n + manifest.shards[i]!.bytes, 0);
@@ -102,6 +102,7 @@ function checkGiven(
   rows: readonly StateEntry[],
   given: Readonly<Record<string, DeviceArray>>,
   name: string,
+  device: Device,
 ): void {
   const odd = Object.keys(given).find((n) => !rows.some((s) => s.name === n));
   if (odd !== undefined)
@@ -113,10 +114,22 @@ function checkGiven(
     throw new ArtifactError(
       `loadEntries: ${name} carries no values for ${missing.map((s) => s.name).join(", ")}\n  give arrays for them: { states: { … } }`,
     );
+  const owners = new Map<DeviceArray, string>();
   for (const { name: state, dtype, shape } of rows) {
     const array = Object.hasOwn(given, state) ? given[state] : undefined;
     if (!array) continue;
     array.check(`loadEntries: state ${state}`);
+    if (array.device !== device)
+      throw new DeviceError(
+        `loadEntries: state ${state} is on another device\n  upload it to the device that loads the entries`,
+      );
+    // Entries that have one of the two each would write into the other's.
+    const owner = owners.get(array);
+    if (owner !== undefined)
+      throw new DeviceError(
+        `loadEntries: state ${state} is the array of ${owner} too\n  give each state an array of its own`,
+      );
+    owners.set(array, state);
     if (array.dtype !== dtype)
       throw new DtypeError(`loadEntries: state ${state} must be ${dtype}, got ${array.dtype}`);
     if (`${array.shape}` !== `${shape}`)
@@ -126,8 +139,19 @@ function checkGiven(
   }
 }
 
-const zeros = (device: Device, { dtype, shape }: StateEntry): DeviceArray =>
-  device.upload(new (hostArrayOf(dtype))(sizeOf(shape)), dtype, shape);
+function zeros(device: Device, { name, dtype, shape }: StateEntry): DeviceArray {
+  const Host = hostArrayOf(dtype);
+  const size = sizeOf(shape);
+  let host: InstanceType<typeof Host>;
+  try {
+    host = new Host(size);
+  } catch {
+    throw new DeviceError(
+      `state ${name} has ${size * Host.BYTES_PER_ELEMENT} bytes, more than there is memory for`,
+    );
+  }
+  return device.upload(host, dtype, shape);
+}
 
 /**
  * Reads shards where they are kept; one that is not, or is damaged there, from where it comes from.

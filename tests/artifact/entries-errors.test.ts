@@ -159,6 +159,12 @@ test("what is asked for and not there is said, with what there is", async () => 
     loadEntries(files, device, { states: { runs: device.upload([1], "f32", []) } }),
   );
   await refused(
+    DeviceError,
+    "loadEntries: state w is on another device\n  upload it to the device that loads the entries",
+    () =>
+      loadEntries(files, device, { states: { w: createCpuDevice().upload([1, 1], "f32", [2]) } }),
+  );
+  await refused(
     ArtifactError,
     "loadEntries: pair has kernels in JavaScript, which scripts: false refuses\n  compile it for wasm or webgpu",
     () => loadEntries(files, device, { scripts: false }),
@@ -183,6 +189,60 @@ test("what is asked for and not there is said, with what there is", async () => 
     model.run("three", []),
   );
   model.dispose();
+});
+
+/** Each entry has a state of its own, which its program does not touch. */
+function apart(shape: readonly number[]): Map<string, Uint8Array> {
+  const rows = ["a", "b"].map((name) => ({
+    name,
+    dtype: "f32" as const,
+    shape,
+    trainable: false,
+    written: false,
+  }));
+  const entries = rows.map((row, i) => {
+    const states = [...sample.signature.states, row];
+    return [`e${i}`, [{ ...sample, signature: { ...sample.signature, states }, weights: {} }]];
+  });
+  const states = [...all.states, ...rows];
+  const weights = { ...all.weights, a: "zeros", b: "zeros" } as const;
+  return encodeEntries({ ...all, states, entries: Object.fromEntries(entries), weights });
+}
+
+test("one array is not two states, be they of different entries", async () => {
+  const device = createCpuDevice();
+  const array = device.upload([1, 2], "f32", [2]);
+  await refused(
+    DeviceError,
+    "loadEntries: state b is the array of a too\n  give each state an array of its own",
+    () => loadEntries(apart([2]), device, { states: { a: array, b: array } }),
+  );
+  const model = await loadEntries(apart([2]), device, { states: { a: array }, entries: ["e0"] });
+  assert.is(model.states.get("a"), array);
+  model.dispose();
+  assert.equal([...(await array.data())], [1, 2]);
+});
+
+test("zeros beyond any memory are refused with their bytes, and nothing is kept", async () => {
+  const device = createCpuDevice();
+  await refused(
+    DeviceError,
+    "loadEntries: the states of pair take 1125899906842636 bytes, of which 4 were loaded: state a has 562949953421312 bytes, more than there is memory for",
+    () => loadEntries(apart([2 ** 47]), device, {}),
+  );
+  assert.is(device.memory().byOwner.arrays, undefined);
+});
+
+test("a listener that throws at the end leaves nothing behind", async () => {
+  const device = createCpuDevice();
+  await refused(Error, "not now", () =>
+    loadEntries(files, device, {
+      onProgress({ phase }) {
+        if (phase === "ready") throw new Error("not now");
+      },
+    }),
+  );
+  assert.equal(device.memory().byOwner, createCpuDevice().memory().byOwner);
 });
 
 test("a manifest of one program is none of entries", async () => {

@@ -97,16 +97,18 @@ test("no command runs a package that lies beside a file of data", () => {
 test("a file whose name is no script's is not run as one", () => {
   const project = new Project("names");
   const ran = join(project.folder, "ran");
-  for (const name of ["model", "model.json"]) {
+  const refusals = {
+    model:
+      "model: is no script, no ONNX file and no model.json\n  name a .ts, .js, .onnx or .json file",
+    "model.json": "ArtifactError: model.json: is no JSON: ",
+  };
+  for (const [name, refusal] of Object.entries(refusals)) {
     const path = project.write(
       name,
       `require("node:fs").writeFileSync(${JSON.stringify(ran)}, "");`,
     );
     const { code, err } = project.kiln("compile", path, "-o", "out.kiln");
-    assert.is(
-      err,
-      `${name}: is neither a script nor an ONNX file\n  name a .ts, .js or .onnx file\n`,
-    );
+    assert.is(err.slice(0, refusal.length), refusal);
     assert.is(code, 1);
   }
   assert.not(existsSync(ran));

@@ -2,6 +2,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { encodeEntries } from "@kiln-ml/artifact/entries";
 import {
   choose,
   generateTokens,
@@ -10,7 +11,9 @@ import {
   whisperConfig,
 } from "@kiln-ml/llm";
 import { loadModel } from "@kiln-ml/llm/node";
-import { compile, type Tensor } from "kiln-ml";
+import { createCpuDevice } from "@kiln-ml/runtime";
+import { loadEntries } from "@kiln-ml/runtime/entries";
+import { compile, exportEntries, type Tensor } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { more } from "./made-up.ts";
@@ -75,6 +78,27 @@ test("choose leaves out what is suppressed, whatever its score", async () => {
   }
 });
 
+test("entries of an artifact leave out what is suppressed", async () => {
+  const chosenBy = async (generation: object) => {
+    const { net } = await loaded(generation);
+    const session = new TextSession(net, { target: "js" });
+    const all = await exportEntries(session.programs(), { targets: "js" });
+    const model = await loadEntries(encodeEntries(all), createCpuDevice());
+    const chosen: Record<string, number> = {};
+    for (const name of model.entries.filter((n) => n === "greedy" || n === "first")) {
+      const [y] = await model.run(name, [{ data: Float32Array.of(1, 9, 8, 7, 2), shape: [1, 5] }]);
+      chosen[name] = await y!.item();
+    }
+    model.dispose();
+    await session.dispose();
+    return chosen;
+  };
+  assert.equal(await chosenBy({}), { greedy: 1 });
+  assert.equal(await chosenBy({ suppress_tokens: [1] }), { greedy: 2 });
+  const begun = { suppress_tokens: [1], begin_suppress_tokens: [2] };
+  assert.equal(await chosenBy(begun), { greedy: 2, first: 3 });
+});
+
 test("what is recommended is handed on, where texts are drawn", async () => {
   const odds = { temperature: 0.6, top_p: 0.9, top_k: 0, repetition_penalty: 1.1 };
   assert.equal((await loaded({ do_sample: true, ...odds })).sampling, {
@@ -84,6 +108,23 @@ test("what is recommended is handed on, where texts are drawn", async () => {
   });
   assert.equal((await loaded(odds)).sampling, { repetitionPenalty: 1.1 });
   assert.equal((await loaded({ num_beams: 1, bad_words_ids: null, max_length: 9 })).sampling, {});
+});
+
+/** Fields as the makers of models publish them; tokens are those that the small model has. */
+// biome-ignore format: one model a row
+const published: Readonly<Record<string, readonly [object, object]>> = {
+  "Llama 3": [{ bos_token_id: 128000, do_sample: true, eos_token_id: [128001, 128008, 128009], temperature: 0.6, top_p: 0.9, max_length: 4096, transformers_version: "4.40.0" }, { temperature: 0.6, topP: 0.9 }],
+  "Llama 2": [{ _from_model_config: true, bos_token_id: 1, eos_token_id: 2, pad_token_id: 0, temperature: 0.9, top_p: 0.6 }, {}],
+  "Qwen 2": [{ bos_token_id: 151643, pad_token_id: 151643, do_sample: true, eos_token_id: [151645, 151643], repetition_penalty: 1.1, temperature: 0.7, top_p: 0.8, top_k: 20 }, { temperature: 0.7, topK: 20, topP: 0.8, repetitionPenalty: 1.1 }],
+  "Gemma 3": [{ bos_token_id: 2, cache_implementation: "hybrid", do_sample: true, eos_token_id: [1, 106], pad_token_id: 0, top_k: 64, top_p: 0.95 }, { temperature: 1, topK: 64, topP: 0.95 }],
+  "Whisper": [{ alignment_heads: [[3, 1], [4, 2]], begin_suppress_tokens: [3, 4], bos_token_id: 50257, decoder_start_token_id: 50258, eos_token_id: 50257, forced_decoder_ids: [[1, null], [2, 50359]], is_multilingual: true, lang_to_id: { "<|en|>": 50259 }, max_initial_timestamp_index: 50, max_length: 448, no_timestamps_token_id: 50363, pad_token_id: 50257, prev_sot_token_id: 50361, return_timestamps: false, suppress_tokens: [], task_to_id: { transcribe: 50359 }, median_filter_width: 7 }, {}],
+  "a tuned Whisper": [{ _attn_implementation: "sdpa", condition_on_prev_tokens: false, compression_ratio_threshold: 1.35, logprob_threshold: -1, no_speech_threshold: 0.6, return_token_timestamps: false, language: "de", task: "transcribe", use_cache: false }, {}],
+  "every default": [{ max_length: 20, max_new_tokens: null, min_length: 0, early_stopping: false, num_beams: 1, num_beam_groups: 1, do_sample: false, use_cache: true, prefill_chunk_size: null, temperature: 1, top_k: 50, top_p: 1, min_p: null, top_h: null, typical_p: 1, length_penalty: 1, no_repeat_ngram_size: 0, bad_words_ids: [], force_words_ids: [], sequence_bias: {}, generation_kwargs: {}, suppress_tokens: null, diversity_penalty: 0, repetition_penalty: 1, assistant_early_exit: null, assistant_lookbehind: 10, target_lookbehind: 10, num_assistant_tokens: 20, num_assistant_tokens_schedule: "constant", assistant_confidence_threshold: 0.4, trust_remote_code: false }, { repetitionPenalty: 1 }],
+};
+
+test("what makers of models publish is read, and no field of it refused", async () => {
+  for (const [name, [generation, sampling]] of Object.entries(published))
+    assert.equal((await loaded(generation)).sampling, sampling, name);
 });
 
 test("fields that are not built or unknown are refused, all at once", async () => {
@@ -98,6 +139,10 @@ test("fields that are not built or unknown are refused, all at once", async () =
   assert.is(
     await refused({ num_beams: 5, temprature: 1, eos_token_id: 2 }),
     "loadModel: generation_config.json: num_beams is 5, which is not built; temprature is unknown\n  take the field out if texts may do without",
+  );
+  assert.is(
+    await refused({ bad_words_ids: [[1]], sequence_bias: { a: 1 } }),
+    "loadModel: generation_config.json: bad_words_ids is a list of 1, which is not built; sequence_bias is an object, which is not built\n  take the field out if texts may do without",
   );
   assert.is(
     await refused({ suppress_tokens: [1, 5] }),

@@ -50,6 +50,34 @@ test("vectors come in the order of the texts, as numbers or as bytes", async () 
   assert.equal([...floats], [...(await embedder.embed(["hello"]))[0]!]);
 });
 
+test("many texts are one answer, and null is what is not said", async () => {
+  const texts = Array.from({ length: 40 }, (_, i) => "abc".repeat(1 + (i % 3)));
+  const said = { dimensions: null, encoding_format: null };
+  const { data } = (await (await ask({ input: texts, ...said })).json()) as Answer;
+  const close = (a: number, b: number): boolean => Math.abs(a - b) < 1e-6;
+  for (const [i, { index, embedding }] of data.entries()) {
+    assert.is(index, i);
+    const like = data[i % 3]!.embedding as number[];
+    assert.ok((embedding as number[]).every((x, d) => close(x, like[d]!)));
+  }
+});
+
+test("an embedding ends between two batches", async () => {
+  const control = new AbortController();
+  let runs = 0;
+  const counted = {
+    ...tokenizer,
+    encode(text: string) {
+      if (++runs === 3) control.abort(new Error("enough"));
+      return tokenizer.encode(text);
+    },
+  };
+  const small = new Embedder({ net, tokenizer: counted }, { target: "js", batch: 1 });
+  const error = await small.embed(["a", "b", "c"], { signal: control.signal }).catch((e) => e);
+  assert.is(error.message, "enough");
+  await small.dispose();
+});
+
 test("what is wrong is refused by its field, and other questions are not answered", async () => {
   const wrong = async (body: object): Promise<string> => refusal(await ask(body));
   const { width, context } = net.config;
@@ -63,6 +91,7 @@ test("what is wrong is refused by its field, and other questions are not answere
       await wrong({ input: "a", encoding_format: "int8" }),
       await wrong({ input: "a", model: "other" }),
       await wrong({ input: "a".repeat(context + 1) }),
+      await wrong({ input: [...Array(40).fill("a"), "a".repeat(context + 1)] }),
       await refusal(await post(server, "/v1/completions", { prompt: "a" })),
     ],
     [
@@ -74,6 +103,7 @@ test("what is wrong is refused by its field, and other questions are not answere
       '400 invalid_value: encoding_format must be float or base64, got "int8"',
       "404 model_not_found: there is no model other here, but m",
       `400 invalid_value: embed: text 0 has ${context + 1} tokens, the model was made for ${context}\n  split it, or pass { truncate: true }`,
+      `400 invalid_value: embed: text 40 has ${context + 1} tokens, the model was made for ${context}\n  split it, or pass { truncate: true }`,
       "405 method_not_allowed: /v1/completions does not take POST",
     ],
   );

@@ -99,15 +99,22 @@ export class Embedder {
   }
 
   /**
-   * A vector of `width` a text, in the order of the texts. Rejects with LanguageModelError for a
-   * text beyond what the model was made for, unless texts are cut.
+   * A vector of `width` a text, in the order of the texts. `signal` ends it between two batches.
+   * Rejects with LanguageModelError for a text beyond what the model was made for, unless texts are
+   * cut, before any is run; with the signal's reason.
    */
-  async embed(texts: readonly string[]): Promise<Float32Array[]> {
+  async embed(
+    texts: readonly string[],
+    options: { readonly signal?: AbortSignal } = {},
+  ): Promise<Float32Array[]> {
+    const { signal } = checkOptions("embed", options, { signal: 1 });
+    signal?.throwIfAborted();
     const all = texts.map((text, i) => this.#tokensOf(text, i));
     // Texts of a length run together, since a batch is as long as its longest.
     const order = all.map((_, i) => i).sort((i, j) => all[i]!.length - all[j]!.length);
     const out: Float32Array[] = Array(texts.length);
     for (let at = 0; at < order.length; at += this.#batch) {
+      signal?.throwIfAborted();
       const which = order.slice(at, at + this.#batch);
       const rows = await this.#run(which.map((i) => all[i]!));
       for (const [row, i] of which.entries()) out[i] = rows[row]!;

@@ -22,18 +22,22 @@ export interface Generation {
 const file = "generation_config.json";
 
 /**
- * About the run and not the text, or what a caller says of each text: lengths, languages, times.
- * What only beams or assistants have is there too: neither is built, and asking for them is refused
- * below.
+ * About the run and not the text, or what a caller says of each text: lengths, languages, times,
+ * and when Whisper takes a window for silence or hears it again. What only beams or assistants have
+ * is there too: neither is built, and asking for beams is refused below.
  */
 const callers = new Set(
   `transformers_version _from_model_config pad_token_id bos_token_id decoder_start_token_id use_cache
   cache_implementation cache_config return_legacy_cache disable_compile compile_config low_memory use_model_defaults
+  prefill_chunk_size continuous_batching_config trust_remote_code
   return_dict_in_generate output_attentions output_hidden_states output_scores output_logits
   max_length max_new_tokens max_time early_stopping length_penalty num_assistant_tokens num_assistant_tokens_schedule
-  assistant_confidence_threshold is_assistant prompt_lookup_num_tokens max_matching_ngram_size
+  assistant_confidence_threshold assistant_early_exit assistant_lookbehind target_lookbehind
+  is_assistant prompt_lookup_num_tokens max_matching_ngram_size
   is_multilingual language task lang_to_id task_to_id forced_decoder_ids no_timestamps_token_id return_timestamps
-  max_initial_timestamp_index prev_sot_token_id alignment_heads median_filter_width chat_format max_window_size`.split(
+  max_initial_timestamp_index prev_sot_token_id alignment_heads median_filter_width
+  return_token_timestamps return_segments time_precision num_frames prompt_ids prompt_condition_type
+  condition_on_prev_tokens no_speech_threshold logprob_threshold compression_ratio_threshold chat_format max_window_size`.split(
     /\s+/,
   ),
 );
@@ -51,6 +55,9 @@ const neutral: Readonly<Record<string, readonly unknown[]>> = {
   encoder_repetition_penalty: [1],
   no_repeat_ngram_size: [0],
   encoder_no_repeat_ngram_size: [0],
+  presence_penalty: [0],
+  frequency_penalty: [0],
+  top_h: [1],
   min_length: [0],
   min_new_tokens: [0],
   guidance_scale: [1],
@@ -67,6 +74,7 @@ const neutral: Readonly<Record<string, readonly unknown[]>> = {
   stop_strings: [],
   watermarking_config: [],
   dola_layers: [],
+  generation_kwargs: [],
 };
 
 const sampling = {
@@ -113,9 +121,10 @@ export async function generationIn(
 
 function checkFields(all: Json): void {
   const wrong = Object.entries(all).flatMap(([name, value]) => {
-    if (used.includes(name) || callers.has(name)) return [];
+    // What begins with _ are notes of the tool that wrote the file.
+    if (used.includes(name) || callers.has(name) || name.startsWith("_")) return [];
     if (!Object.hasOwn(neutral, name)) return `${named(name)} is unknown`;
-    const asksNothing = value === null || neutral[name]!.includes(value);
+    const asksNothing = value === null || isEmpty(value) || neutral[name]!.includes(value);
     return asksNothing ? [] : `${name} is ${shown(value)}, which is not built`;
   });
   if (wrong.length)
@@ -123,6 +132,10 @@ function checkFields(all: Json): void {
       `loadModel: ${file}: ${wrong.join("; ")}\n  take the field out if texts may do without`,
     );
 }
+
+/** An empty list or object, which rows of `neutral` that take such are saved as. */
+const isEmpty = (value: unknown): boolean =>
+  typeof value === "object" && value !== null && Object.keys(value).length === 0;
 
 /** A list of tokens that the model has. Throws LanguageModelError for another. */
 export function tokensOf(value: unknown, where: string, vocabulary: number): readonly number[] {

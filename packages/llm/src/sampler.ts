@@ -146,14 +146,19 @@ function chosen(
   const { temperature = 0, repetitionPenalty = 1 } = options;
   const all =
     repetitionPenalty === 1 ? scores : penalised(scores, history, knobs.repetitionPenalty);
-  const x = options.suppress?.length ? without(all, options.suppress) : all;
-  if (temperature === 0) return argMax(x, [-1]);
+  if (temperature === 0) return likeliest(all, options.suppress);
+  const x = without(all, options.suppress);
   const kept = filtered(x.div(knobs.temperature), options, knobs);
   return argMax(kept.add(random.gumbel(key, kept.shape)), [-1]);
 }
 
+/** The best of each text's scores, but for these tokens. */
+export const likeliest = (scores: Tensor, suppress?: readonly number[]): Tensor =>
+  argMax(without(scores, suppress), [-1]);
+
 /** Scores of these tokens become the lowest number: none of them is the best, or likely. */
-function without(x: Tensor, tokens: readonly number[]): Tensor {
+function without(x: Tensor, tokens: readonly number[] = []): Tensor {
+  if (tokens.length === 0) return x;
   const vocabulary = x.shape.at(-1) as number;
   const flags = new Uint8Array(vocabulary);
   for (const t of tokens) flags[t] = 1;

@@ -11,10 +11,10 @@ import {
   type TargetOption,
   versionOf,
 } from "kiln-ml";
-import { argMax, checkOptions, type OptionNames, type Tensor, takeAlongAxis } from "kiln-ml/ir";
+import { checkOptions, type OptionNames, type Tensor, takeAlongAxis } from "kiln-ml/ir";
 import { type CacheDtype, checkCacheDtype, type LayerCache, reachOf } from "./cache.ts";
 import { LanguageModelError } from "./errors.ts";
-import { chooseBy, knobsOf, programOf, type SamplingOptions } from "./sampler.ts";
+import { chooseBy, knobsOf, likeliest, programOf, type SamplingOptions } from "./sampler.ts";
 import type { TextNet } from "./text-net.ts";
 
 export interface TextSessionOptions {
@@ -49,6 +49,8 @@ export interface SessionPrograms extends Readonly<Record<string, EntryFunction>>
   readonly prefill: Step;
   readonly decode: Step;
   readonly greedy: EntryFunction;
+  /** Of models that have tokens which are not made first. */
+  readonly first?: EntryFunction;
 }
 
 /** Programs that choose, at most: a caller may ask for any number of values of `topK`. */
@@ -135,19 +137,23 @@ export class TextSession {
 
   /**
    * Its steps as entries of an artifact, which share weights and caches, and `greedy`, which takes
-   * scores to the likeliest tokens: what `exportEntries` takes. A session that has run has what it
-   * ran in its caches.
+   * scores to the likeliest tokens that the model may make: what `exportEntries` takes. `first` is
+   * there where the model says what is not made first, and goes in the place of `greedy` after the
+   * prompt. A session that has run has what it ran in its caches.
    *
    *     const all = await exportEntries(session.programs(), { targets: ["wasm", "webgpu"] });
    */
   programs(): SessionPrograms {
+    const { vocabulary, suppress = [], beginSuppress = [] } = this.net.config;
+    const best = (without: readonly number[]): EntryFunction => ({
+      fn: (scores: Tensor) => likeliest(scores, without),
+      inputs: [{ name: "scores", shape: [this.batch, vocabulary] }],
+    });
     return {
       prefill: this.#prefill,
       decode: this.#decode,
-      greedy: {
-        fn: (scores: Tensor) => argMax(scores, [-1]),
-        inputs: [{ name: "scores", shape: [this.batch, this.net.config.vocabulary] }],
-      },
+      greedy: best(suppress),
+      ...(beginSuppress.length && { first: best([...suppress, ...beginSuppress]) }),
     };
   }
 

@@ -1,6 +1,6 @@
 /**
- * Vectors of texts behind OpenAI's interface. One request runs at a time, some texts after the
- * others, so that a client who goes away ends it.
+ * Vectors of texts behind OpenAI's interface. One request runs at a time, batch by batch, so that a
+ * client who goes away ends it.
  *
  * Interface: platform.openai.com/docs/api-reference, embeddings.
  */
@@ -22,8 +22,6 @@ export interface EmbeddingService {
 
 /** As many as OpenAI's takes. */
 const mostTexts = 2048;
-/** Texts between two looks at the client. */
-const together = 32;
 
 interface EmbeddingRequest {
   readonly texts: readonly string[];
@@ -37,20 +35,16 @@ export async function answerEmbeddings(
   signal: AbortSignal,
 ): Promise<Response> {
   const { texts, isBase64 } = requestOf(json, name, embedder);
-  const counts = texts.map((text) => embedder.tokenizer.encode(text).length);
+  // Nothing of a text is looked at before its turn: those that wait cost no more than their bytes.
   const leave = await gate.enter(signal);
   try {
-    const data: object[] = [];
-    for (let at = 0; at < texts.length; at += together) {
-      signal.throwIfAborted();
-      for (const vector of await embedder.embed(texts.slice(at, at + together)))
-        data.push({
-          object: "embedding",
-          index: data.length,
-          embedding: isBase64 ? base64Of(vector) : [...vector],
-        });
-    }
-    const tokens = counts.reduce((a, b) => a + b, 0);
+    const vectors = await embedder.embed(texts, { signal });
+    const data = vectors.map((vector, index) => ({
+      object: "embedding",
+      index,
+      embedding: isBase64 ? base64Of(vector) : [...vector],
+    }));
+    const tokens = texts.reduce((n, text) => n + embedder.tokenizer.encode(text).length, 0);
     const usage = { prompt_tokens: tokens, total_tokens: tokens };
     return Response.json({ object: "list", model: name, data, usage });
   } finally {
@@ -61,7 +55,8 @@ export async function answerEmbeddings(
 /** The request, read strictly. Throws RequestError. */
 function requestOf(json: unknown, name: string, embedder: Embedder): EmbeddingRequest {
   if (!isRecord(json)) throw wrongField("body", "must be an object");
-  const { input, model, dimensions, encoding_format: form = "float" } = json;
+  const { input, model, dimensions } = json;
+  const form = json.encoding_format ?? "float";
   if (typeof model === "string" && model !== name)
     throw new RequestError(
       404,

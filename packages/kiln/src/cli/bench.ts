@@ -28,7 +28,7 @@ export const options: readonly Option[] = [
 ];
 
 export const help = helpOf(
-  "bench model.ts | model.onnx | model.kiln [options]",
+  "bench model.ts | model.onnx | model.json | model.kiln [options]",
   options,
   `Floating inputs are uniform in [-1, 1), others 0.
 ${modelHelp}`,

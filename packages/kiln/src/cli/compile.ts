@@ -14,7 +14,15 @@ import {
   languageModelOptions,
 } from "./compile-entries.ts";
 import { bytesText, weightBytes } from "./extents.ts";
-import { entriesHelp, exportsOf, frontOf, isOnnx, loadModel, modelHelp, modelOf } from "./model.ts";
+import {
+  entriesHelp,
+  exportsOf,
+  frontOf,
+  isGraph,
+  loadModel,
+  modelHelp,
+  modelOf,
+} from "./model.ts";
 import { helpOf, type Option, shared, tableOf } from "./options.ts";
 import { placed } from "./placement-text.ts";
 import { say } from "./terminal.ts";
@@ -47,7 +55,7 @@ export const options: readonly Option[] = [
 ];
 
 export const help = helpOf(
-  "compile model.ts | model.onnx | FOLDER | model.gguf -o out.kiln | folder [options]",
+  "compile model.ts | model.onnx | model.json | FOLDER | model.gguf -o out.kiln | folder [options]",
   options,
   modelHelp + entriesHelp,
 );
@@ -70,11 +78,11 @@ export async function run(args: readonly string[]): Promise<number> {
   const where = { script, out, targets, values };
   if (!outside && isLanguageModel(script)) return compileLanguageModel(where);
   checkLanguageModelOptions(values, script);
-  const exports = isOnnx(script) ? {} : await exportsOf("compile", script, values);
+  const exports = isGraph(script) ? {} : await exportsOf("compile", script, values);
   const front = await frontOf(script);
   if (!outside && exports.entries !== undefined)
     return compileEntries(where, front, entriesOf(script, exports.entries));
-  const model = isOnnx(script)
+  const model = isGraph(script)
     ? await loadModel("compile", script, values)
     : await modelOf(script, exports);
   if (targets.length > 1)

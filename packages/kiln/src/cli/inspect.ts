@@ -14,7 +14,7 @@ import { takeDevice } from "./device.ts";
 import type { Dims } from "./extents.ts";
 import { short } from "./failure.ts";
 import { madeUpArguments } from "./made-up.ts";
-import { frontOf, isOnnx, isTfjs, loadModel, modelHelp } from "./model.ts";
+import { frontOf, isGraph, loadModel, modelHelp } from "./model.ts";
 import { ofFile } from "./named-file.ts";
 import { helpOf, type Option, shared, tableOf } from "./options.ts";
 import { placementText } from "./placement-text.ts";
@@ -71,7 +71,7 @@ groups kernel-ir ${ofArtifact.join(" ")}`,
 ];
 
 export const help = helpOf(
-  "inspect model.ts | model.onnx | model.kiln | folder [options]",
+  "inspect model.ts | model.onnx | model.json | model.kiln | folder [options]",
   options,
   `An artifact has the sections ${ofArtifact.join(", ")}.
 ${modelHelp}`,
@@ -86,7 +86,7 @@ interface Inspected {
 export async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions("inspect", args, tableOf(options));
   const path = oneFile("inspect", positionals);
-  const isModel = isScript(path) || isOnnx(path) || isTfjs(path);
+  const isModel = isScript(path) || isGraph(path);
   const wanted = chosen(values.stage ?? values["print-after"], isModel);
   const dims = dimsFrom("inspect", values.dims);
   const target = targetFrom("inspect", values.target);

@@ -1,6 +1,6 @@
 /**
- * What `compile`, `inspect` and `bench` take from a script or an ONNX file: a function and the
- * types of its inputs. The forms allowed are in `modelHelp`.
+ * What `compile`, `inspect` and `bench` take from a script, or from a file of ONNX or TensorFlow.js: a
+ * function and the types of its inputs. The forms allowed are in `modelHelp`.
  */
 import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -37,6 +37,7 @@ export interface Model {
 /** A model in a file of data: nothing that lies beside it may run. */
 export const isOnnx = (path: string): boolean => /\.onnx$/i.test(path);
 export const isTfjs = (path: string): boolean => /\.json$/i.test(path);
+export const isGraph = (path: string): boolean => isOnnx(path) || isTfjs(path);
 
 type Extents = ReturnType<typeof extentsFrom>;
 
@@ -82,15 +83,15 @@ export async function frontOf(path: string): Promise<Front> {
 }
 
 /**
- * The model that a script exports, or an ONNX file. Throws PlainError if the script exports none.
+ * The model that a script exports, or that a file of ONNX or TensorFlow.js is. Throws PlainError if
+ * the script exports none.
  */
 export async function loadModel(
   command: string,
   path: string,
   values: Parsed["values"],
 ): Promise<Model> {
-  if (isOnnx(path) || isTfjs(path))
-    return graphModel(command, path, extentsFrom(command, values.extents));
+  if (isGraph(path)) return graphModel(command, path, extentsFrom(command, values.extents));
   return modelOf(path, await exportsOf(command, path, values));
 }
 
@@ -109,7 +110,7 @@ export async function exportsOf(
     );
   if (!isScript(path))
     throw new PlainError(
-      `${short(path)}: is neither a script nor an ONNX file\n  name a .ts, .js or .onnx file`,
+      `${short(path)}: is no script, no ONNX file and no model.json\n  name a .ts, .js, .onnx or .json file`,
     );
   return loadScript(path, { check: !values["no-check"] });
 }

@@ -42,7 +42,7 @@ export const options: readonly Option[] = [
 ];
 
 export const help = helpOf(
-  "tune model.ts | model.onnx [options]",
+  "tune model.ts | model.onnx | model.json [options]",
   options,
   `Nothing reads the results unasked: kiln run, bench and compile take --tuning FILE|cache,
 compile() takes { tuning: await readTuning(FILE) }. They hold for this adapter, driver and

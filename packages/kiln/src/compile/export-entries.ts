@@ -29,6 +29,7 @@ export interface ExportEntriesOptions {
   readonly name?: string;
   /** As for `exportArtifact`. */
   readonly tuning?: TuningTable;
+  /** A part of the name of the adapter whose choices hold. */
   readonly adapter?: string;
 }
 
@@ -44,7 +45,7 @@ const exportEntriesOptions: OptionNames<ExportEntriesOptions> = {
  * The artifact of several functions that share parameters, such as a step for prompts and one for
  * tokens: each parameter once, with its current value. `loadEntries` of `@kiln-ml/runtime/entries`
  * runs it, `writeEntries` of `kiln-ml/node` writes it. Rejects with GraphError unless the types of
- * all inputs are known.
+ * all inputs are known. No counterpart in PyTorch.
  *
  * @param functions By name, an identifier each: compiled with declared inputs, or `{ fn, inputs }`.
  * @example

@@ -142,6 +142,23 @@ test("halves are widened on their way into the tiles of a product, and casts rou
   assert.match(texts[0]!, /tileB\[[^\]]*\] = nearestF164\(bNext0\);/);
 });
 
+test("a widened value that takes long to make is made once, and no kernel is empty", () => {
+  const [a, b, c] = [h("a", 64, 64), x("b", [64, 64]), x("c", [64, 64])];
+  const sines = (t: Tensor, n: number): Tensor => (n ? sines(t.sin().mul(1.5), n - 1) : t);
+  const w = convert(sines(a, 6), "f32");
+  const [left, right] = [w.matmul(b), w.transpose().matmul(c)];
+  for (const values of [
+    [left, right],
+    [w.sum(0), w.sum(1)],
+    [left, w.sum(1)],
+  ]) {
+    const program = programOf([a, b, c], ...values);
+    const { kernels } = compileProgram(program, { target: "webgpu", features }).artifact;
+    assert.is(kernels.filter(({ text }) => /> a: array</.test(text)).length, 1);
+    assert.ok(kernels.every(({ bindings }) => bindings.length > 0));
+  }
+});
+
 test("a buffer read eight at a time gives halves also where lanes do not run together", () => {
   const program = programs["neighbouring fours, and what each lane picks"]!("f16");
   for (const text of textsOf(program, { features })) {

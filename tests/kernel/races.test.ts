@@ -3,7 +3,7 @@
  * other reads or writes, unless both are of one workgroup and met in between. Seen by running kernels in one order, and
  * noting who touches what.
  */
-import { evaluateDim, input } from "@kiln-ml/ir";
+import { evaluateDim, input, scatter, zeros } from "@kiln-ml/ir";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -122,6 +122,20 @@ test("webgpu: lines that are sorted and scanned by a workgroup are free of races
   for (const value of [x.cumsum(1), sorted, x.sum(1), x.sum(0), x.softmax(1)]) {
     const program = { inputs: [x], outputs: [{ name: "y", value }], updates: [] };
     for (const { kernel } of startedOf(program, { target: "webgpu" })) isFree(kernel, {}, "webgpu");
+  }
+});
+
+test("webgpu: workgroups that list the updates of a scatter are free of races", () => {
+  // Several tiles, of which the last is not full; several rows, and columns that stand idle.
+  const [at, updates] = [input("at", "i32", [1030]), input("updates", "f32", [1030, 3])];
+  const base = input("x", "f32", [70, 3]);
+  for (const to of [base, zeros([70, 3])]) {
+    const value = scatter(to, updates, [at], [0]).mul(2);
+    const inputs = [base, updates, at];
+    const program = { inputs, outputs: [{ name: "y", value }], updates: [] };
+    const kernels = startedOf(program, { target: "webgpu" });
+    assert.ok(kernels.some(({ kernel }) => /array list: shared/.test(printKernel(kernel))));
+    for (const { kernel } of kernels) isFree(kernel, {}, "webgpu");
   }
 });
 

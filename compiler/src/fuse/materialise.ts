@@ -38,6 +38,12 @@ export function materialise(state: Fusion, order: readonly Tensor[]): void {
     for (const o of node.operands) if (!isLeaf(o)) read(o, group ? [group] : by);
   }
   if (state.on && state.limits.halves) dropWidened(state, order);
+  dropEmpty(state);
+}
+
+/** Groups all of whose members came to float. */
+function dropEmpty({ groups }: Fusion): void {
+  groups.splice(0, groups.length, ...groups.filter(({ members }) => members.size > 0));
 }
 
 /**
@@ -51,6 +57,9 @@ function dropWidened(state: Fusion, order: readonly Tensor[]): void {
     if (!group || state.required.has(node) || !stored.has(node)) continue;
     const [half, ...others] = isWiderOf(node, node.operands[0]!) ? terminals(state, node) : [];
     if (!half || others.length > 0 || half.dtype !== "f16") continue;
+    // What lies between the two is computed again by every reader.
+    const work = workOf(state, node, fewOps);
+    if (work.costly || work.ops > fewOps) continue;
     if (state.groupOf.get(half) === group || !(isLeaf(half) || stored.has(half))) continue;
     floatAgain(state, node);
     for (const { reads } of state.groups) if (reads.delete(node)) reads.add(half);

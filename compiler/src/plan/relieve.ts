@@ -51,12 +51,13 @@ export class Reliefs implements Relief {
   }
 
   /**
-   * As many as the kernel has too many, where that is known: each time that fusion runs again costs
-   * as much as the first.
+   * At most as many as the kernel has too many, where that is known: each time that fusion runs
+   * again costs as much as the first, and what a count from above takes too many is a launch each.
    */
   private takeOut(joined: readonly Tensor[], most: number, bound: Bound): void {
     const taken = new Set<Tensor>();
-    for (const t of joined) {
+    const excess = Math.max(1, (bound(taken) ?? 0) - most);
+    for (const t of joined.slice(0, excess)) {
       taken.add(t);
       this.barriers.add(t);
       if ((bound(taken) ?? 0) <= most) return;

@@ -39,7 +39,7 @@ const cases: readonly [field: string, value: unknown, message: string][] = [
   ["version", 2,        "version 2 was found, this reader needs version 1\n  load it with a release of kiln-ml that reads version 2"],
   ["version", "1",      'version is "1", not a positive integer'],
   ["version", 0,        "version is 0, not a positive integer"],
-  ["target", "cuda",    'target is "cuda", not one of js, wasm, native, webgpu'],
+  ["target", "cuda",    'target is "cuda", not one of js, wasm, webgpu'],
   ["target", "wasm",    "kernels[0].phases is missing"],
   ["name", "a\nb",      'name is "a\\nb", not a name of 1 to 256 printable characters without path parts'],
   ["name", "",          'name is "", not a name of 1 to 256 printable characters without path parts'],

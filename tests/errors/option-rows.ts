@@ -26,6 +26,19 @@ const identity = (x: ir.Tensor) => x;
 
 // biome-ignore format: one function a row
 export const functionRows: readonly Row[] = [
+  ["nn lora", "rank", (o) => nn.lora(new nn.Linear(2, 2), o)],
+  ["nn quantizeWeights", "bits", (o) => nn.quantizeWeights(new nn.Linear(2, 2), Object.assign({ bits: 8 as const }, o))],
+  ["nn holdQuantized", "bits", (o) => nn.holdQuantized(new nn.Linear(2, 2), Object.assign({ bits: 8 as const }, o))],
+  ["nn Upsample", "scale", (o) => new nn.Upsample(Object.assign({ scale: 2 }, o))],
+  ["ir tensor", "dtype", (o) => ir.tensor([1], o)],
+  ["ir param", "trainable", (o) => ir.param([1], o)],
+  ["ir isClose", "equalNan", (o) => ir.isClose(matrix(), 1, o)],
+  ["ir allClose", "equalNan", (o) => ir.allClose(matrix(), 1, o)],
+  ["ir nanToNum", "posInf", (o) => ir.nanToNum(matrix(), o)],
+  ["ir median", "keepDims", (o) => ir.median(matrix(), 0, o)],
+  ["ir quantile", "interpolation", (o) => ir.quantile(matrix(), 0.5, 0, o)],
+  ["ir varMean", "correction", (o) => ir.varMean(matrix(), 0, o)],
+  ["ir cov", "correction", (o) => ir.cov(matrix(), o)],
   ["ir dim", "max", (o) => ir.dim("N", o)],
   ["ir grad", "cotangent", (o) => ir.grad(matrix().sum(), [], o)],
   ["ir customKernel", "vjp", (o) => ir.customKernel(Object.assign({ name: "k", operands: ["x"], js: "" }, o))],

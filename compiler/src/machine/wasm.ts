@@ -97,6 +97,15 @@ export const dots = {
   sumsInFlight: 9,
 };
 
+/** Products of weights in blocks, docs/decisions/quantised-weights.md (2026-11). */
+export const inBlocks = {
+  /** Steps that a lane adds up in one block, and blocks that it adds up: errors grow with both. */
+  mostInBlock: 2048,
+  mostBlocks: 1024,
+  /** Columns of a unit of work. */
+  columns: 64,
+};
+
 /** Windows of one channel, walked tap by tap (2026-11). */
 export const windows = { mostTaps: 49, leastRow: 4 };
 

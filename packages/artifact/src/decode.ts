@@ -4,7 +4,6 @@
  */
 import type { Artifact, Constant, KernelText } from "./artifact.ts";
 import { crc32Text } from "./crc32.ts";
-import { hereOnly } from "./encode.ts";
 import { ArtifactError, checkOptions, type OptionNames } from "./errors.ts";
 import { decodeText } from "./json.ts";
 import { checkKernelText, scriptName } from "./kernel-module.ts";
@@ -95,7 +94,6 @@ function decodeConstants(files: Files): Constant[] {
 
 function decodeKernels(manifest: Manifest, files: Files): KernelText[] {
   const form = targets[manifest.target].kernels;
-  if (form === "here") throw new ArtifactError(hereOnly);
   return manifest.kernels.map(({ range, ...rest }, i) => {
     if (form === "modules") return { ...rest, text: "" };
     const file = form === "script" ? scriptName : `kernels/${rest.name}${form}`;

@@ -43,10 +43,6 @@ export function encodeArtifact(a: Artifact): Map<string, Uint8Array> {
   return new Map([[manifestName, printManifest(manifest)], ...files]);
 }
 
-/** Why no file holds kernels of the target native. */
-export const hereOnly =
-  "artifact: kernels of target native are C, which runs only where it was compiled from the graph: no file holds them\n  compile for wasm, js or webgpu, or compile for native where it runs";
-
 function encodeKernels(a: Artifact, files: Map<string, Uint8Array>): KernelEntry[] {
   const entry = ({ text: _text, ...rest }: KernelText): KernelEntry => rest;
   const encoder = new TextEncoder();
@@ -57,7 +53,9 @@ function encodeKernels(a: Artifact, files: Map<string, Uint8Array>): KernelEntry
         if (a.modules) files.set(file, a.modules[variant as keyof Modules]);
       return a.kernels.map(entry);
     case "here":
-      throw new ArtifactError(hereOnly);
+      throw new ArtifactError(
+        `artifact: kernels of target ${a.target} are C, which runs only where it was compiled from the graph: no file holds them\n  compile for wasm, js or webgpu, or compile for native where it runs`,
+      );
     case "script": {
       const { text, ranges } = kernelModuleRanges(a.kernels);
       files.set(scriptName, encoder.encode(text));

@@ -23,7 +23,7 @@ import {
   tensorName,
   text,
 } from "./schema.ts";
-import { packedBytes, type TargetName, targets } from "./targets.ts";
+import { filedTargets, packedBytes, type TargetName } from "./targets.ts";
 
 /** The initial values of a state; zeros take no room. */
 export type Weight = Constant | "zeros";
@@ -105,7 +105,7 @@ const form = record(
       record({
         name: identifier,
         programs: list(
-          record({ target: oneOf(...Object.keys(targets)), bytes: count, crc32: checksum }),
+          record({ target: oneOf(...filedTargets), bytes: count, crc32: checksum }),
           16,
         ),
       }),

@@ -26,7 +26,7 @@ import {
   tensorName,
   text,
 } from "./schema.ts";
-import { targets } from "./targets.ts";
+import { filedTargets } from "./targets.ts";
 
 /** A file beside the manifest. */
 export interface FileEntry {
@@ -133,7 +133,7 @@ const flow: Check = (value, at) => flowAt(value, at, 0);
 const manifest = record(
   {
     version: count,
-    target: oneOf(...Object.keys(targets)),
+    target: oneOf(...filedTargets),
     name: tensorName,
     signature: record(
       {

@@ -53,6 +53,11 @@ export const storageBytes = (dtype: Dtype, target: TargetName): number =>
 /** Bytes one element takes in files, and in arrays of the host: as few as its values need. */
 export const packedBytes = (dtype: Dtype): number => bytes[dtype] ?? 1;
 
+/** The targets whose kernels lie in files. */
+export const filedTargets: readonly string[] = Object.keys(targets).filter(
+  (t) => targets[t as TargetName].kernels !== "here",
+);
+
 /** Whether two names are of one target. */
 export const isSame = (one: TargetName, other: TargetName): boolean =>
   targets[one] === targets[other];

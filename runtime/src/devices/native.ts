@@ -63,9 +63,10 @@ export class NativeDriver extends WasmDriver {
     const failure = this.failure();
     if (failure !== null) throw new DeviceError(`load: ${failure}`);
     const table = loadTable(pool, path);
-    return WasmProgram.loadWith(this, this.#executor, artifact, (program) =>
-      this.#executor.put(program, table),
-    );
+    const flow = artifact.plan.flow && (await import("./wasm-flow.ts"));
+    const program = new WasmProgram(this, this.#executor, artifact, flow?.runFlow);
+    this.#executor.put(program.id, table);
+    return program;
   }
 
   /** A compile takes longer than a call may. */

@@ -87,12 +87,8 @@ export class WasmProgram implements Program {
   readonly #launched: number[];
   #destroyed = false;
 
-  private constructor(
-    host: Host,
-    executor: Executor,
-    artifact: Artifact,
-    runFlow?: typeof RunFlow,
-  ) {
+  /** @internal Its functions are the executor's to have. */
+  constructor(host: Host, executor: Executor, artifact: Artifact, runFlow?: typeof RunFlow) {
     this.#runFlow = runFlow;
     this.#host = host;
     this.#executor = executor;
@@ -116,19 +112,6 @@ export class WasmProgram implements Program {
     const flow = artifact.plan.flow && (await import("./wasm-flow.ts"));
     const program = new WasmProgram(host, executor, artifact, flow?.runFlow);
     await executor.add(program.id, module, names);
-    return program;
-  }
-
-  /** A program whose functions `add` gives to the executor. */
-  static async loadWith(
-    host: Host,
-    executor: Executor,
-    artifact: Artifact,
-    add: (program: number) => void,
-  ): Promise<WasmProgram> {
-    const flow = artifact.plan.flow && (await import("./wasm-flow.ts"));
-    const program = new WasmProgram(host, executor, artifact, flow?.runFlow);
-    add(program.id);
     return program;
   }
 

@@ -14,6 +14,7 @@ import { call, constant, load, ref } from "../../kernel/expr.ts";
 import type { Expr, Stmt } from "../../kernel/kernel.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import { nest } from "../../lower/loops.ts";
+import { inBlocks as limits } from "../../machine/wasm.ts";
 import type { Sides } from "./contraction.ts";
 import {
   chunk,
@@ -36,9 +37,6 @@ import { callsIn, divisorsOf, folded, isSmallStep, stepsOf } from "./steps.ts";
 import { type Block, blockOf, dtypeOf, finish, inBlock, overWorkItems } from "./work-items.ts";
 
 const mostRows = 4;
-/** Steps that a lane adds up in one block, and blocks that it adds up: errors grow with both. */
-const mostInBlock = 2048;
-const mostBlocks = 1024;
 
 /** Depth cut where most of an element is the same within a block. */
 function cutOf(context: LoweringContext, columns: Lines): DepthInBlocks | undefined {
@@ -50,12 +48,12 @@ function cutOf(context: LoweringContext, columns: Lines): DepthInBlocks | undefi
   if (!whole) return undefined;
   const depth = k!.extent;
   const sizes = [...divisorsOf(whole, k!.name), depth, ...evenParts(depth)]
-    .filter((n) => n % chunk === 0 && depth % n === 0 && n <= mostInBlock)
+    .filter((n) => n % chunk === 0 && depth % n === 0 && n <= limits.mostInBlock)
     .sort((a, b) => b - a);
   const found = sizes.flatMap((size) => {
     const cut = depthIn(k!.name, depth, size);
     const value = elementOf(context, columns, line, cut.at(cut.u.at));
-    if (!value || depth / size > mostBlocks) return [];
+    if (!value || depth / size > limits.mostBlocks) return [];
     const { step, scale, offset } = stepsOf(value, within(cut));
     return (scale || offset) && isSmallStep(folded(step)) ? [{ cut, calls: callsIn(step) }] : [];
   });
@@ -65,7 +63,7 @@ function cutOf(context: LoweringContext, columns: Lines): DepthInBlocks | undefi
 
 /** The longest blocks that a lane may add up, for scales of whole lines. */
 const evenParts = (depth: number): number[] => {
-  const parts = Math.ceil(depth / mostInBlock);
+  const parts = Math.ceil(depth / limits.mostInBlock);
   return depth % parts === 0 ? [depth / parts] : [];
 };
 
@@ -79,7 +77,7 @@ export function blockPhases(context: LoweringContext, sides: Sides): Stmt[][] | 
   const plan = { context, sides, cut, tile };
   const terms = integerTerms(plan) ?? floatTerms(plan);
   if (!terms) return undefined;
-  const block = blockOf(context, sides, tile, { rows: tile.rows, columns: 64 });
+  const block = blockOf(context, sides, tile, { rows: tile.rows, columns: limits.columns });
   const size = tile.rows * tile.columns;
   const array = (name: string, size: Dim): Stmt => {
     return { kind: "array", name, dtype: "f32", size, space: "private" };

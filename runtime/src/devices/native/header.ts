@@ -19,6 +19,7 @@ typedef int32_t vi __attribute__((vector_size(BYTES)));
 typedef uint32_t vu __attribute__((vector_size(BYTES)));
 typedef double vd __attribute__((vector_size(BYTES)));
 typedef int64_t vl __attribute__((vector_size(BYTES)));
+typedef int16_t vs __attribute__((vector_size(BYTES)));
 typedef float half_floats __attribute__((vector_size(BYTES / 2)));
 typedef uint16_t vh __attribute__((vector_size(BYTES / 2)));
 typedef uint8_t vb __attribute__((vector_size(BYTES / 4)));
@@ -53,6 +54,11 @@ INLINE vi all_ints(int32_t x) { return (vi)ALL(x); }
 INLINE vf all_floats(float x) { return (vf)ALL(x); }
 INLINE vd all_doubles(double x) { return (vd)ALL_DOUBLES(x); }
 
+INLINE vi shl_halves(vi x, long n) { return (vi)((vs)x << (int16_t)(n & 15)); }
+INLINE vi shr_halves(vi x, long n) { return (vi)((vs)x >> (int16_t)(n & 15)); }
+INLINE vi dot_halves(vi a, vi b) {
+  return ((a << 16) >> 16) * ((b << 16) >> 16) + (a >> 16) * (b >> 16);
+}
 INLINE vi choose(vi a, vi b, vi mask) { return (a & mask) | (b & ~mask); }
 INLINE vf choose_floats(vi mask, vf a, vf b) { return (vf)choose((vi)a, (vi)b, mask); }
 INLINE vd choose_doubles(vl mask, vd a, vd b) { return (vd)(((vl)a & mask) | ((vl)b & ~mask)); }

@@ -23,7 +23,8 @@ const exempt: Readonly<Record<string, number>> = {
   // Bits of words, and of halves of them.
   "schedule/simd/in-blocks.ts": 1,
   "schedule/simd/integers.ts": 3,
-  "schedule/simd/steps.ts": 1,
+  // Also the ranges of bytes, of shifted words, and the greatest small step.
+  "schedule/simd/steps.ts": 11,
 };
 
 /** Comments and texts are taken out. */

@@ -156,6 +156,10 @@ test("matrices that are quantized when a model is loaded are what they stand for
 test("weights and activations that are not known are refused by name", async () => {
   for (const [options, message] of [
     [{ weights: "int3" }, /loadModel: weights int3 are not known/],
+    [
+      { weights: "f16", activations: "i8" },
+      /loadModel: activations i8 meet quantized weights, and these are f16/,
+    ],
     [{ activations: "i4" }, /loadModel: activations i4 are not known/],
   ] as const) {
     let found = "";

@@ -9,12 +9,15 @@ import {
   makeValue,
   quantized,
   quantizedOf,
+  random,
   type Tensor,
   type Value,
 } from "@kiln-ml/ir";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
+import { unpackedIn } from "../../compiler/src/fuse/unpacked.ts";
+import { nodesOf } from "../../compiler/src/program.ts";
 import { guardedCpuDevice } from "../support/guarded-cpu.ts";
 import { evaluateProgram } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
@@ -155,6 +158,90 @@ for (const bits of [4, 8] as const) {
       }
     });
 }
+
+/** x·f(w)ᵀ on all targets, where a factor or an offset of w is the same along depth. */
+async function nearReference(
+  made: (w: Tensor, by: Tensor) => Tensor,
+  first: (i: number) => number,
+  by: number,
+): Promise<void> {
+  const x = input("x", "f32", [4, 64]);
+  const w = input("w", "f32", [9, 64]);
+  const each = input("by", "f32", [9, 1]);
+  const y = x.matmul(made(w, each).transpose([1, 0]));
+  const program = { inputs: [x, w, each], outputs: [{ name: "y", value: y }], updates: [] };
+  const feeds = new Map([
+    [x, makeValue("f32", [4, 64], waves(256, 1.3))],
+    [
+      w,
+      makeValue(
+        "f32",
+        [9, 64],
+        Array.from({ length: 9 * 64 }, (_, i) => first(i)),
+      ),
+    ],
+    [
+      each,
+      makeValue(
+        "f32",
+        [9, 1],
+        Array.from({ length: 9 }, () => by),
+      ),
+    ],
+  ]);
+  const [want] = evaluateProgram(program, feeds);
+  for (const [name, device, target] of targets) {
+    const { values: got } = await runProgram(program, feeds, {}, device, { target });
+    for (const [i, v] of want!.data.entries())
+      assert.ok(Math.abs(Number(got[0]!.data[i]) - Number(v)) < 1e-3, `${name} at ${i}`);
+  }
+}
+
+test("a mean that is taken from floats leaves none of their rounding errors", () =>
+  nearReference(
+    (w, mean) => w.sub(mean),
+    (i) => 1e5 + Math.sin(1.7 * i),
+    1e5,
+  ));
+
+test("a product of floats does not overflow where their scaled values do not", () =>
+  nearReference(
+    (w, scale) => w.mul(scale),
+    (i) => 1e38 * Math.cos(i),
+    1e-38,
+  ));
+
+/** The ops of what is never stored. */
+function unpackedOf(value: Tensor, inputs: readonly Tensor[]): string[] {
+  const program = { inputs, outputs: [{ name: "y", value }], updates: [] };
+  const found = unpackedIn(nodesOf(program), new Set([value]));
+  return [...found].map((t) => t.op).filter((op) => op !== "broadcastInDim");
+}
+
+test("what a mask of its own extents leaves is stored before products, not made in each", () => {
+  const [x, m, w] = [
+    input("x", "f32", [24, 72]),
+    input("m", "bool", [24, 72]),
+    input("w", "f32", [72, 8]),
+  ];
+  const y = x.exp().mul(m.convert("f32")).matmul(w);
+  const seed = input("seed", "u32", [2]);
+  const kept = random.bits(seed, [24, 72]).greater(9).convert("f32");
+  for (const [value, inputs] of [
+    [y, [x, m, w]],
+    [x.exp().mul(kept).matmul(w), [x, seed, w]],
+  ] as const)
+    assert.equal(unpackedOf(value, inputs), []);
+  const few = m.convert("f32").mul(2);
+  assert.equal(unpackedOf(few.matmul(w), [m, w]), ["convert", "mul"]);
+});
+
+test("floats with more paths than nodes are looked through once", () => {
+  const x = input("x", "f32", [4, 4]);
+  let t = x;
+  for (let i = 0; i < 60; i++) t = t.mul(t).add(t);
+  assert.equal(unpackedOf(t.matmul(x), [x]), []);
+});
 
 test("a batch of any length is computed with the same weights", async () => {
   const { w, feeds } = weightsOf({ bits: 8, rows: 1, outputs: 5, inputs: 64 });

@@ -13,9 +13,11 @@ export function unpackedIn(
   required: ReadonlySet<Tensor>,
 ): ReadonlySet<Tensor> {
   const found = new Set<Tensor>();
+  const without = new Set<Tensor>();
   for (const t of order)
     if (opRecord(t.op).family === "contraction")
-      for (const o of t.operands) for (const s of chainOf(o)) if (!required.has(s)) found.add(s);
+      for (const o of t.operands)
+        for (const s of chainOf(o, without)) if (!required.has(s)) found.add(s);
   return found;
 }
 
@@ -24,48 +26,77 @@ const bytes = (t: Tensor): number => {
   return typeof size === "number" ? size * bytesOf(t.dtype) : Number.NaN;
 };
 
-/** The nodes of a value that takes at least twice the memory of the integers it is made of. */
-function chainOf(value: Tensor): Tensor[] {
-  const chain: Tensor[] = [];
-  const widened = floatsOf(value, chain);
-  if (!widened) return [];
-  const sources = integersOf(widened, chain);
-  const narrow = sources.reduce((sum, t) => sum + bytes(t), 0);
-  return 2 * narrow <= bytes(value) ? chain : [];
-}
-
-/** Down to what widens integers, past scales and offsets; those are not part of the chain. */
-function floatsOf(t: Tensor, chain: Tensor[]): Tensor | undefined {
-  if (isLeaf(t)) return undefined;
-  chain.push(t);
-  const [x, y] = t.operands as [Tensor, Tensor];
-  if (t.op === "convert") return isFloat(x.dtype) ? floatsOf(x, chain) : t;
-  if (isMovement(t) && t.operands.length === 1) return floatsOf(x, chain);
-  if (t.op !== "mul" && t.op !== "add" && t.op !== "sub") return undefined;
-  for (const side of [x, y]) {
-    const own: Tensor[] = [];
-    const found = floatsOf(side, own);
-    if (!found) continue;
-    chain.push(...own);
-    return found;
+/** What a value is read from, without the movements and casts between: scales are few. */
+function sourceBytes(t: Tensor): number {
+  let least = bytes(t);
+  for (let s = t; !isLeaf(s) && (isMove(s) || s.op === "convert"); ) {
+    s = s.operands[0]!;
+    least = Math.min(least, bytes(s));
   }
-  return undefined;
+  return least;
 }
 
-/** What integers are made of by arithmetic on integers. */
-function integersOf(widened: Tensor, chain: Tensor[]): Tensor[] {
+const isMove = (t: Tensor): boolean => isMovement(t) && t.operands.length === 1;
+
+/** Nodes from a value down to the floats that integers are widened to, and what is read beside. */
+interface Chain {
+  readonly nodes: Tensor[];
+  readonly beside: Tensor[];
+  readonly widened: Tensor;
+}
+
+/**
+ * The nodes of a value that takes at least twice the memory of all that it is made of: a mask times
+ * a tensor of its extents is not worth computing twice.
+ */
+function chainOf(value: Tensor, without: Set<Tensor>): Tensor[] {
+  const found = floatsOf(value, without);
+  if (!found) return [];
+  const { nodes, beside, widened } = found;
+  const sources = integersOf(widened, nodes);
+  const narrow = [...sources, ...beside].reduce((sum, t) => sum + sourceBytes(t), 0);
+  return 2 * narrow <= bytes(value) ? nodes : [];
+}
+
+/**
+ * Down to what widens integers, past scales and offsets, which are not part of the chain. What has
+ * none is noted: a graph has more paths than nodes.
+ */
+function floatsOf(value: Tensor, without: Set<Tensor>): Chain | undefined {
+  if (isLeaf(value) || without.has(value)) return undefined;
+  const [x, y] = value.operands as [Tensor, Tensor];
+  const over = (from: Tensor, beside: readonly Tensor[] = []): Chain | undefined => {
+    const below = floatsOf(from, without);
+    below?.nodes.push(value);
+    below?.beside.push(...beside);
+    return below;
+  };
+  const find = (): Chain | undefined => {
+    if (value.op === "convert")
+      return isFloat(x.dtype) ? over(x) : { nodes: [value], beside: [], widened: value };
+    if (isMove(value)) return over(x);
+    if (value.op !== "mul" && value.op !== "add" && value.op !== "sub") return undefined;
+    return over(x, [y]) ?? over(y, [x]);
+  };
+  const found = find();
+  if (!found) without.add(value);
+  return found;
+}
+
+/** What integers are made of by cheap arithmetic on integers. */
+function integersOf(widened: Tensor, nodes: Tensor[]): Tensor[] {
   const sources = new Set<Tensor>();
   const seen = new Set<Tensor>();
   const visit = (t: Tensor): void => {
     if (seen.has(t)) return;
     seen.add(t);
-    const inside = isPointwise(t) || (isMovement(t) && t.operands.length === 1);
-    const made = inside && !isLeaf(t) && t.operands.every((o) => !isFloat(o.dtype));
-    if (!made) {
+    const inside = isMove(t) || (isPointwise(t) && t.op !== "randomBits");
+    const cheap = inside && opRecord(t.op).costly !== true;
+    if (isLeaf(t) || !cheap || t.operands.some((o) => isFloat(o.dtype))) {
       if (t.op !== "iota" && t.op !== "constant") sources.add(t);
       return;
     }
-    chain.push(t);
+    nodes.push(t);
     t.operands.forEach(visit);
   };
   widened.operands.forEach(visit);

@@ -144,7 +144,9 @@ export function readGguf(bytes: Uint8Array, options: GgufOptions = {}): GgufFile
   if (!(Number.isInteger(step) && step > 0)) cursor.fail(`the alignment is ${shown(alignment)}`);
   const start = Math.ceil(cursor.at / step) * step;
   const places = placesOf(cursor, [...entries.values()], start);
-  const stays = (p: Place): boolean => kept?.test(p.name) === true && staysPacked(p.type, p.shape);
+  // A pattern that goes on from its last match would leave out every other name.
+  const named = kept && new RegExp(kept.source, kept.flags.replace(/[gy]/g, ""));
+  const stays = (p: Place): boolean => named?.test(p.name) === true && staysPacked(p.type, p.shape);
   const tensors = places.flatMap((p) => (stays(p) ? [] : [[p.name, tensorOf(cursor, p)] as const]));
   const packed = places.flatMap((p) => (stays(p) ? [[p.name, packedOf(cursor, p)] as const] : []));
   return {

@@ -45,9 +45,19 @@ export const weightsOf = ({ weights }: LoadModelOptions): { readonly weights?: "
 export const activationsOf = ({ activations }: LoadModelOptions) =>
   activations ? { activations } : {};
 
-/** Quantizes the matrices of a decoder's layers if that is asked for. */
+/**
+ * Quantizes the matrices of a decoder's layers if that is asked for. Throws LanguageModelError for
+ * activations of 8 bits that no matrix would meet.
+ */
 export function quantizeAs(net: Decoder, options: LoadModelOptions): void {
   const { weights } = options;
-  if (weights !== "int8" && weights !== "int4") return;
-  nn.quantizeWeights(net, { bits: weights === "int8" ? 8 : 4, ...activationsOf(options) });
+  if (weights === "int8" || weights === "int4")
+    nn.quantizeWeights(net, { bits: weights === "int8" ? 8 : 4, ...activationsOf(options) });
+  const isQuantized = [...net.modules().values()].some(
+    (m) => m instanceof nn.Linear && m.quantized,
+  );
+  if (options.activations === "i8" && !isQuantized)
+    throw new LanguageModelError(
+      `loadModel: activations i8 meet quantized weights, and these are ${weights ?? "floats"}\n  give weights: "int8" or "int4" too`,
+    );
 }

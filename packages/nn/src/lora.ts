@@ -2,6 +2,7 @@
  * Low-rank adaptation: products of a trained network get a small second path, which alone is
  * trained. Hu et al. 2021.
  */
+
 import {
   assign,
   checkOptions,
@@ -16,6 +17,7 @@ import { constant, kaimingUniform } from "./init.ts";
 import { Linear } from "./linear.ts";
 import { checkModule, Module } from "./module.ts";
 import { checkCount, weight } from "./parameter.ts";
+import { matching } from "./paths.ts";
 
 export interface LoraOptions {
   /** The extent between both factors, default 8. */
@@ -73,9 +75,8 @@ export function lora<M extends Module>(net: M, options: LoraOptions = {}): M {
   checkModule("lora", net);
   const { rank = 8, alpha = rank, targets } = checkOptions("lora", options, loraOptions);
   checkCount("lora", "rank", rank);
-  const chosen = [...net.modules()].filter(
-    ([path, m]) => m instanceof Linear && (!targets || targets.test(path)),
-  );
+  const isMeant = matching("lora", targets);
+  const chosen = [...net.modules()].filter(([path, m]) => m instanceof Linear && isMeant(path));
   if (!chosen.length)
     throw new GraphError(
       `lora: no Linear layer has a path like ${String(targets ?? "any")}\n  net.modules() has the paths`,

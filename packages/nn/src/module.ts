@@ -3,6 +3,7 @@
  * them by path (`fc1.weight`), counts and prints them. It computes nothing: `forward` does, by
  * building a graph.
  */
+
 import {
   assign,
   changeSetting,
@@ -26,6 +27,7 @@ import { argumentsOf, keepArguments } from "./arguments.ts";
 import { type Call, tellCalls, type Watch } from "./calls.ts";
 import { isBuilt, refuseUnbuilt } from "./lazy.ts";
 import { hiddenFieldsOf, partsIn } from "./parts.ts";
+import { matching } from "./paths.ts";
 
 /** A module with one input and one result, as containers expect. */
 export interface Layer extends Module {
@@ -191,9 +193,8 @@ export abstract class Module extends Stateful {
   }
 
   #setFrozen(paths: RegExp | undefined, frozen: boolean): this {
-    for (const [path, t] of stateOf(this))
-      if (!paths || new RegExp(paths.source, paths.flags.replace(/[gy]/g, "")).test(path))
-        setFrozen(t, frozen);
+    const isMeant = matching(frozen ? "freeze" : "unfreeze", paths);
+    for (const [path, t] of stateOf(this)) if (isMeant(path)) setFrozen(t, frozen);
     return this;
   }
 

@@ -1,6 +1,7 @@
 /** A matrix of few bits as the state of a layer. */
 import {
   checkOptions,
+  GraphError,
   type OptionNames,
   param,
   type Quantized,
@@ -38,7 +39,15 @@ export class QuantizedWeight extends Module {
 
   constructor(outputs: number, inputs: number, options: Options) {
     super([outputs, inputs, options]);
-    checkOptions("quantizedWeight", options, weightOptions);
+    const { activations } = checkOptions("quantizedWeight", options, weightOptions);
+    if (options === undefined)
+      throw new GraphError(
+        "quantizedWeight: options are undefined\n  say { bits: 4 } or { bits: 8 }",
+      );
+    if (activations !== undefined && activations !== "f32" && activations !== "i8")
+      throw new GraphError(
+        `quantizedWeight: activations is ${String(activations)}, not f32 or i8\n  take f32 where every digit counts`,
+      );
     checkCount("quantizedWeight", "outputs", outputs);
     checkCount("quantizedWeight", "inputs", inputs);
     const { bits, block = 32, zeroPoint = false } = options;

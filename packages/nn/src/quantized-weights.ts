@@ -16,6 +16,7 @@ import { recordChange } from "./changes.ts";
 import { isBuilt } from "./lazy.ts";
 import { Linear } from "./linear.ts";
 import { checkModule, type Module } from "./module.ts";
+import { matching } from "./paths.ts";
 import { QuantizedWeight } from "./quantized-weight.ts";
 
 export interface QuantizeWeightsOptions extends QuantizedOptions, QuantizedProductOptions {
@@ -50,15 +51,15 @@ export function quantizeWeights<M extends Module>(net: M, options: QuantizeWeigh
   const op = "quantizeWeights";
   checkModule(op, net);
   const { targets, activations = "f32", ...format } = checkOptions(op, options, quantizeOptions);
+  const isMeant = matching(op, targets);
   const chosen = [...net.modules()].flatMap(([path, m]) =>
-    m instanceof Linear && isBuilt(m) && !m.quantized && (!targets || targets.test(path))
-      ? [m]
-      : [],
+    m instanceof Linear && isBuilt(m) && !m.quantized && isMeant(path) ? [m] : [],
   );
   if (!chosen.length)
     throw new GraphError(
       `${op}: no Linear layer with weights has a path like ${String(targets ?? "any")}\n  net.modules() has the paths`,
     );
+  for (const layer of chosen) checkPlain(op, layer);
   for (const layer of chosen) {
     const parts = quantized(layer.matrix(), format);
     const own = holdQuantized(layer, { ...format, activations });
@@ -67,6 +68,13 @@ export function quantizeWeights<M extends Module>(net: M, options: QuantizeWeigh
     if (own.offsets) assign(own.offsets, parts.offsets!);
   }
   return net;
+}
+
+function checkPlain(op: string, layer: Linear): void {
+  if (layer.weight.op !== "param")
+    throw new GraphError(
+      `${op}: the weight of a layer is computed, by a weight norm\n  call nn.removeWeightNorm first`,
+    );
 }
 
 /**
@@ -87,6 +95,7 @@ export function holdQuantized(
     throw new GraphError(
       "holdQuantized: the layer has no weight of floats\n  give a Linear layer whose extents are known, and that is not quantized",
     );
+  checkPlain("holdQuantized", layer);
   const [outputs, inputs] = layer.matrix().shape as [number, number];
   const own = new QuantizedWeight(outputs, inputs, options);
   const plain = layer.weight;

@@ -33,7 +33,7 @@ import {
 } from "./in-blocks.ts";
 import { integerTerms } from "./integers.ts";
 import type { Lines } from "./lines.ts";
-import { callsIn, divisorsOf, folded, stepsOf } from "./steps.ts";
+import { callsIn, divisorsOf, folded, isSmallStep, stepsOf } from "./steps.ts";
 import { type Block, blockOf, dtypeOf, finish, inBlock, overWorkItems } from "./work-items.ts";
 
 const mostRows = 4;
@@ -55,7 +55,7 @@ function cutOf(context: LoweringContext, columns: Lines): DepthInBlocks | undefi
     const value = elementOf(context, columns, line, cut.at(cut.u.at));
     if (!value || depth / size > limits.mostBlocks) return [];
     const { step, scale, offset } = stepsOf(value, within(cut));
-    return scale || offset ? [{ cut, calls: callsIn(step) }] : [];
+    return (scale || offset) && isSmallStep(folded(step)) ? [{ cut, calls: callsIn(step) }] : [];
   });
   const least = Math.min(...found.map((f) => f.calls));
   return found.find((f) => f.calls === least)?.cut;

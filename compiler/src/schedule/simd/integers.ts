@@ -42,9 +42,18 @@ function wordsAt(plan: InBlocks, side: "rows" | "columns", line: Dim): Field[] |
     f?.bits === bits && f.first === 8 * (u % apart) + (bits === 4 ? 4 * Math.floor(u / apart) : 0);
   if ((bits !== 4 && bits !== 8) || !found.every(lies)) return undefined;
   const words = found as Field[];
+  // A word is read once for all of its fields.
+  const isShared = words.every((f, u) => {
+    const first = words[bits === 4 ? 0 : u - (u % apart)]!;
+    return placeOf(f) !== undefined && placeOf(f) === placeOf(first);
+  });
+  if (!isShared) return undefined;
   const body = words.map(({ word }): Stmt => ({ kind: "let", name: "w", value: word }));
   return inLanes(body, plan.cut) ? words : undefined;
 }
+
+const placeOf = ({ word }: Field): string | undefined =>
+  word.kind === "load" && word.guard.length === 0 ? `${word.from}[${word.index}]` : undefined;
 
 /** Fields of a word in the order of the halves of rows that they meet: group and parity. */
 function fieldsOf(words: readonly Field[], shared: (e: Expr) => Expr): Expr[] {

@@ -6,7 +6,7 @@
  * Why it matters: Σ (q·s + o)·x over a block is s·Σ q·x + o·Σ x, so that what is the same is applied
  * once a block and not once an element, and sums of small integers stay integers.
  */
-import { type Dim, symbolsIn } from "@kiln-ml/ir";
+import { type Dim, type Dtype, symbolsIn } from "@kiln-ml/ir";
 import { call, constant } from "../../kernel/expr.ts";
 import type { Expr } from "../../kernel/kernel.ts";
 import { exprVaries, type Varying } from "../../kernel/varies.ts";
@@ -31,6 +31,49 @@ export function stepsOf(e: Expr, by: Varying): Steps {
   if (e.op === "mul") return { step, scale: times(scale) ?? same, offset: times(offset) };
   const more = e.op === "sub" ? call("neg", "f32", same) : same;
   return { step, scale, offset: offset ? call("add", "f32", offset, more) : more };
+}
+
+/** Steps of nine bits with their sign: a byte of either kind, or the difference of two. */
+const mostStep = 511;
+
+/**
+ * Whether a step is a small integer. Σ (q·s + o)·x = s·Σ q·x + o·Σ x holds in floats as well only
+ * where q is: of floats, q·x may overflow where q·s·x does not, and an offset that takes nearly all
+ * of q away (a mean) would leave the rounding errors of q.
+ */
+export function isSmallStep(step: Expr): boolean {
+  if (step.kind !== "call" || step.op !== "convert") return false;
+  const found = rangeOf(step.args[0]!);
+  return found !== undefined && Math.max(-found[0], found[1]) <= mostStep;
+}
+
+type Interval = readonly [low: number, high: number];
+
+const byteRanges: Partial<Record<Dtype, Interval>> = {
+  i8: [-128, 127],
+  u8: [0, 255],
+  bool: [0, 1],
+};
+
+/** The least and the greatest value that an integer has by its dtype and ops, if they are known. */
+function rangeOf(e: Expr): Interval | undefined {
+  if (e.kind === "const") return [e.value, e.value];
+  if (e.kind !== "call" || byteRanges[e.dtype]) return byteRanges[e.dtype];
+  const by = e.args[1]?.kind === "const" ? e.args[1].value : undefined;
+  if (e.op === "shiftRight" && by !== undefined && by > 0 && by < 32)
+    return e.dtype === "i32" ? [-(2 ** (31 - by)), 2 ** (31 - by) - 1] : [0, 2 ** (32 - by) - 1];
+  if (e.op === "and" && by !== undefined && by >= 0) return [0, by];
+  const range = sumOf(e.op, e.args.map(rangeOf));
+  // What is below 0 or beyond the bits wraps around.
+  const isHeld = range && range[1] < 2 ** 31 && range[0] >= (e.dtype === "i32" ? -(2 ** 31) : 0);
+  return isHeld ? range : undefined;
+}
+
+function sumOf(op: string, [a, b]: readonly (Interval | undefined)[]): Interval | undefined {
+  if (op === "convert") return a;
+  if (!a || !b) return undefined;
+  if (op === "add") return [a[0] + b[0], a[1] + b[1]];
+  return op === "sub" ? [a[0] - b[1], a[1] - b[0]] : undefined;
 }
 
 /** Calls in an expression, each as often as it is read. */

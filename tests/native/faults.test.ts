@@ -1,9 +1,20 @@
 /** What goes wrong with compilers, folders and files of the native target, verbatim; and what is kept of a compile. */
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ArtifactError, DeviceError, decodeArtifact, encodeArtifact } from "@kiln-ml/artifact";
 import { input } from "@kiln-ml/ir";
+import { createWasmDevice } from "@kiln-ml/runtime";
 import { openNativeDevice } from "@kiln-ml/runtime/native";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -68,6 +79,21 @@ test("threads are 1 to 256", async () => {
   );
 });
 
+test("memory is bounded by a number of bytes", async () => {
+  for (const maxBytes of [0, -1, Number.NaN]) {
+    const told = (op: string): string =>
+      `${op}: maxBytes must be more than 0, got ${maxBytes}\n  leave it out for 4 GiB`;
+    assert.is(
+      await rejection(openNativeDevice({ maxBytes }), DeviceError),
+      told("openNativeDevice"),
+    );
+    assert.is(
+      thrown(() => createWasmDevice({ maxBytes }), DeviceError),
+      told("createWasmDevice"),
+    );
+  }
+});
+
 test("a compiler that fails, or is killed, is quoted, and leaves nothing behind", async () => {
   put("KILN_CACHE", join(scratch, "cache"));
   const failing = fake("failing", 'echo "one.c:1:1: error: no such word" >&2; exit 1');
@@ -126,6 +152,27 @@ nativeTest("a library is made once, and one that is damaged is made anew", async
   assert.is(await libraryOf({ ...compiler, command: "nothing-here" }, sources), first);
   const other = await libraryOf({ ...compiler, identity: "another processor" }, sources);
   assert.is.not(other, first);
+});
+
+nativeTest("a library that others may have written is made anew", async () => {
+  put("KILN_CACHE", join(scratch, "strange"));
+  const compiler = await findCompiler();
+  const path = await libraryOf(compiler, sources);
+  const made = readFileSync(path);
+  const strange: Record<string, () => void> = {
+    "a group's": () => chmodSync(path, 0o770),
+    "a link": () => symlinkSync(join(scratch, "elsewhere"), path),
+  };
+  writeFileSync(join(scratch, "elsewhere"), "no library");
+  for (const [name, become] of Object.entries(strange)) {
+    if (name === "a link") rmSync(path);
+    else writeFileSync(path, "no library");
+    become();
+    assert.is(await libraryOf(compiler, sources), path);
+    const { mode } = lstatSync(path);
+    assert.is(mode & 0o170777, 0o100700, name);
+    assert.is(readFileSync(path).length, made.length, name);
+  }
 });
 
 nativeTest("what needs wider vectors than the device has is refused", async (device) => {

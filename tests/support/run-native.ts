@@ -18,11 +18,14 @@ export interface NativeCall {
 
 const hostOf = (a: TypedArray): Uint8Array => new Uint8Array(a.buffer, a.byteOffset, a.byteLength);
 
-export async function runNative(calls: readonly NativeCall[]): Promise<void> {
+/** What is right does not depend on the level, and -O1 takes half of the time. */
+export async function runNative(
+  calls: readonly NativeCall[],
+  level: "-O1" | "-O2" = "-O1",
+): Promise<void> {
   const found = await findCompiler();
-  // What is right does not depend on it, and it takes half of the time.
-  const flags = found.flags.map((f) => (f === "-O2" ? "-O1" : f));
-  const compiler = { ...found, flags, identity: `${found.identity} -O1` };
+  const flags = found.flags.map((f) => (f === "-O2" ? level : f));
+  const compiler = { ...found, flags, identity: `${found.identity} ${level}` };
   const pool = await openPool(compiler);
   const entries = calls.flatMap(({ text }) => text.phases!.map(({ entry }) => entry));
   const texts = calls.map(({ text }) => text.text);

@@ -13,10 +13,12 @@ export interface VectorTile {
   readonly vectors: number;
   /** Steps of depth in a block: a panel of columns takes two thirds of L1. */
   readonly depth: number;
+  /** A step of depth loads the columns and counts, which takes as long as so many rows. */
+  readonly stepRows: number;
 }
 
 /** By the lanes of a vector; fitted on AVX-512 (Zen 5), 2026-11-29. */
 export const vectorTiles: Readonly<Record<number, VectorTile>> = {
-  8: { rows: 6, vectors: 2, depth: 320 },
-  16: { rows: 12, vectors: 2, depth: 256 },
+  8: { rows: 6, vectors: 2, depth: 320, stepRows: 1.5 },
+  16: { rows: 12, vectors: 2, depth: 256, stepRows: 1.5 },
 };

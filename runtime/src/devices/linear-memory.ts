@@ -3,10 +3,19 @@
  * growth when nothing fits. Knows no tensors and keeps nothing for reuse by size; that is the heap
  * above it.
  */
+import { DeviceError } from "@kiln-ml/artifact";
 import type { Buffer } from "../heap.ts";
 
 export interface LinearBuffer extends Buffer {
   readonly address: number;
+}
+
+/** Throws DeviceError for a bound that is no number of bytes. */
+export function checkMaxBytes(op: string, maxBytes: number | undefined): void {
+  if (maxBytes !== undefined && !(maxBytes > 0))
+    throw new DeviceError(
+      `${op}: maxBytes must be more than 0, got ${maxBytes}\n  leave it out for 4 GiB`,
+    );
 }
 
 const pageBytes = 65536;

@@ -14,7 +14,7 @@ import {
 } from "@kiln-ml/artifact";
 import { Device, type Program } from "../device.ts";
 import type { Target } from "../host-array.ts";
-import { LinearMemory } from "./linear-memory.ts";
+import { checkMaxBytes, LinearMemory } from "./linear-memory.ts";
 import { type Compiler, findCompiler } from "./native/compiler.ts";
 import { loadTable, makeLibrary, NativeExecutor, openPool, type Pool } from "./native/executor.ts";
 import { WasmDriver, type WasmOptions } from "./wasm.ts";
@@ -113,9 +113,21 @@ export async function openNativeDevice(options: NativeOptions = {}): Promise<Dev
     throw new DeviceError(
       `openNativeDevice: threads must be 1 to 256, or "auto", got ${threads}\n  leave it out for one a processor`,
     );
+  checkMaxBytes("openNativeDevice", options.maxBytes);
   const machine = await machineHere(named);
-  const { maxBytes = 2 ** 32 } = options;
-  return new Device(new NativeDriver(machine, options, new LinearMemory(false, maxBytes)));
+  return new Device(new NativeDriver(machine, options, memoryOf(options)));
+}
+
+/** Shared, since that grows where it lies: a run on another thread may use it meanwhile. */
+function memoryOf({ maxBytes = 2 ** 32 }: NativeOptions): LinearMemory {
+  try {
+    return new LinearMemory(true, maxBytes);
+  } catch (cause) {
+    throw new DeviceError(
+      `openNativeDevice: the engine gives no memory: ${(cause as Error).message}\n  ask for less in maxBytes`,
+      { cause },
+    );
+  }
 }
 
 /** Why no native device can be opened outside of any machine, or undefined. */

@@ -105,14 +105,11 @@ export function tileOf(m: Dim, n: Dim, lanes: number): Tile {
   return { rows: Math.min(4, rows), vectors, lanes };
 }
 
-/** A step of depth loads the columns and counts: as much as so many rows. */
-const stepRows = 1.5;
-
 /** As many rows as the machine's tile, or the fewer that waste least of the last one. */
 function wideTile(rows: number, columns: number, lanes: number): Omit<Tile, "lanes"> {
   const most = vectorTiles[lanes]!;
   const vectors = Math.min(most.vectors, Math.ceil(columns / lanes));
-  const cost = (r: number): number => Math.ceil(rows / r) * (r + stepRows);
+  const cost = (r: number): number => Math.ceil(rows / r) * (r + most.stepRows);
   let best = most.rows;
   if (Number.isFinite(rows))
     for (let r = most.rows - 1; r >= most.rows / 2; r--) if (cost(r) < cost(best)) best = r;

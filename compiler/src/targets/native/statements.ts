@@ -20,7 +20,12 @@ export function statement(f: CFunction, c: Code): string[] {
   const { op, args, immediate } = c;
   switch (op.kind) {
     case "comment":
-      return [`// ${String(immediate).replaceAll("\n", " ").replace(/\\$/, "\\ ")}`];
+      // A backslash at the end, though blanks follow, would make the next line part of it.
+      return [
+        `// ${String(immediate)
+          .replace(/[\r\n]/g, " ")
+          .replace(/\\\s*$/, "\\.")}`,
+      ];
     case "local":
       return [`${expression(f, c).text.replace(/^\((.*)\)$/, "$1")};`];
     case "memory":

@@ -124,8 +124,7 @@ const hashOf = (c: Compiler, sources: Sources): string => {
 export async function libraryOf(c: Compiler, sources: Sources): Promise<string> {
   const folder = keptFolder();
   const path = node.path().join(folder, `${hashOf(c, sources)}.so`);
-  const fs = node.fs();
-  if (fs.existsSync(path)) {
+  if (isOurFile(path)) {
     touch(path);
     return path;
   }
@@ -162,6 +161,8 @@ async function make(c: Compiler, sources: Sources, folder: string, path: string)
     });
     const made = join(scratch, "made.so");
     await compile(c, ["-shared", ...objects, "-o", made, "-lm", "-lpthread"]);
+    // Whatever umask the linker had.
+    fs.chmodSync(made, 0o700);
     fs.renameSync(made, path);
   } finally {
     fs.rmSync(scratch, { recursive: true, force: true });
@@ -260,6 +261,12 @@ function isOurs(folder: string): boolean {
   } catch {
     return false;
   }
+}
+
+/** A file, no link, that nobody else may have written. */
+function isOurFile(path: string): boolean {
+  const found = node.fs().lstatSync(path, { throwIfNoEntry: false });
+  return found?.isFile() === true && found.uid === process.getuid?.() && (found.mode & 0o022) === 0;
 }
 
 function openOwn(): string {

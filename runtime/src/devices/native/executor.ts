@@ -64,7 +64,7 @@ async function loadPool(compiler: Compiler): Promise<Pool> {
     koffi,
     library,
     run: library.func(
-      "int kiln_run(double entries, double mem, double words, int count, double stack, double stride, double times)",
+      "int kiln_run(double entries, double mem, double words, int count, double stack, double stride, int threads, double times)",
     ),
     address: library.func("double kiln_address(void *at)"),
     threads: library.func("int kiln_threads(int wanted)"),
@@ -123,11 +123,14 @@ export class NativeExecutor implements Executor {
   #words = new Int32Array(1 << 14);
   #times = new Float64Array(1 << 10);
   #memory: { readonly bytes: Uint8Array; readonly address: number } | undefined;
+  /** What runs on other threads use: the device may be destroyed before their end. */
+  readonly #held = new Set<object>();
 
   constructor(pool: Pool, linear: LinearMemory, threads: number) {
     this.#pool = pool;
     this.#linear = linear;
-    this.threads = threads > 1 ? pool.threads(threads) : 1;
+    // The pool may have more, which another device asked for.
+    this.threads = threads > 1 ? Math.min(threads, pool.threads(threads)) : 1;
   }
 
   /** Makes the table of functions the program's. */
@@ -146,21 +149,26 @@ export class NativeExecutor implements Executor {
     if (words.length > this.#words.length) this.#words = new Int32Array(2 * words.length);
     this.#words.set(words);
     if (times && words.length > this.#times.length) this.#times = new Float64Array(words.length);
+    const table = this.#tables.get(run.program)!;
     const given = [
-      this.#tables.get(run.program)!.address,
+      table.address,
       this.#base(),
       this.#pool.address(this.#words),
       words.length,
       stacks.from,
       stacks.strideBytes,
+      this.threads,
       times ? this.#pool.address(this.#times) : 0,
     ];
     if (light && !times) {
       this.#pool.run(...given);
       return;
     }
+    const held = { table, memory: this.#linear.memory };
+    this.#held.add(held);
     return new Promise((resolve, reject) => {
       this.#pool.run.async(...given, (error: Error | null) => {
+        this.#held.delete(held);
         if (error) reject(error);
         else {
           if (times) this.#tell(words, times);

@@ -94,6 +94,8 @@ typedef struct {
   entry *const *entries;
   char *mem;
   long stack, stride;
+  /* The device's, each of which has a stack: other devices may have started more. */
+  int threads;
 } run_state;
 
 static void do_part(const run_state *r, const int32_t *at, long part, long thread) {
@@ -131,8 +133,12 @@ static void *work(void *number) {
       pthread_cond_wait(&pool.wake, &pool.lock);
     }
     seen = pool.turn;
-    pool.joined++;
     const run_state *run = pool.run;
+    if (thread >= run->threads) {
+      pthread_mutex_unlock(&pool.lock);
+      continue;
+    }
+    pool.joined++;
     const int32_t *at = pool.at;
     pthread_mutex_unlock(&pool.lock);
     take_parts(run, at, thread);
@@ -182,15 +188,16 @@ static double now(void) {
 double kiln_address(void *at) { return (double)(uintptr_t)at; }
 
 /* Runs all records. The ms of each go to times, unless that is 0. */
-int kiln_run(double entries, double mem, double words, int count, double stack, double stride, double times) {
-  const run_state r = {(entry *const *)(uintptr_t)entries, (char *)(uintptr_t)mem, (long)stack, (long)stride};
+int kiln_run(double entries, double mem, double words, int count, double stack, double stride, int threads,
+             double times) {
+  const run_state r = {(entry *const *)(uintptr_t)entries, (char *)(uintptr_t)mem, (long)stack, (long)stride, threads};
   const int32_t *const first = (const int32_t *)(uintptr_t)words;
   double *time = (double *)(uintptr_t)times;
   /* Another device of the process may be at work: the pool serves one of them. */
   const int alone = pthread_mutex_trylock(&pool.user) != 0;
   for (const int32_t *at = first; at < first + count; at += 5 + at[0]) {
     const double start = time ? now() : 0;
-    if (at[4] > 1 && pool.started > 0 && !alone) share(&r, at);
+    if (at[4] > 1 && threads > 1 && !alone) share(&r, at);
     else for (long part = 0; part < at[4]; part++) do_part(&r, at, part, 0);
     if (time) *time++ = now() - start;
   }

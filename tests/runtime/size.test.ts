@@ -83,7 +83,7 @@ test("a page that compiles for wasm carries no other target and nothing that com
 test("a page that takes layers and optimizers from their subpaths carries those that it names", async () => {
   const size = await sizeOf("kiln-ml/nn, training on wasm");
   const named =
-    /\/(allowance|arguments|recipes|module|module-scope|lazy|calls|parts|parameter|init|generator|linear|activation|activation-layer|cross-entropy|reduction|optimizer|optimizer-options|members|check|decay|clip|adam|index)\.ts$/;
+    /\/(allowance|arguments|recipes|module|module-scope|lazy|calls|parts|parameter|init|generator|linear|activation|activation-layer|cross-entropy|reduction|optimizer|optimizer-options|members|paths|check|decay|clip|adam|index)\.ts$/;
   assert.equal(
     size.files.filter((file) => /^packages\/(nn|optim|data)\//.test(file) && !named.test(file)),
     ["packages/data/src/batch-shape.ts"],

@@ -53,10 +53,8 @@ export const storageBytes = (dtype: Dtype, target: TargetName): number =>
 /** Bytes one element takes in files, and in arrays of the host: as few as its values need. */
 export const packedBytes = (dtype: Dtype): number => bytes[dtype] ?? 1;
 
-/** The targets whose kernels lie in files. */
-export const filedTargets: readonly string[] = Object.keys(targets).filter(
-  (t) => targets[t as TargetName].kernels !== "here",
-);
+/** The targets whose kernels lie in files, which `here` says of no other. */
+export const filedTargets: readonly TargetName[] = ["js", "wasm", "webgpu"];
 
 /** Whether two names are of one target. */
 export const isSame = (one: TargetName, other: TargetName): boolean =>

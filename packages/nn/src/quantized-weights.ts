@@ -79,7 +79,7 @@ function checkPlain(op: string, layer: Linear): void {
 
 /**
  * Puts an empty quantized weight in the place of a layer's own, for values that are loaded: as
- * `quantizeWeights`, which fills it.
+ * `quantizeWeights`, which fills it. No counterpart in PyTorch.
  *
  * @param layer A layer that has its weights.
  * @example

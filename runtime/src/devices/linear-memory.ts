@@ -3,19 +3,10 @@
  * growth when nothing fits. Knows no tensors and keeps nothing for reuse by size; that is the heap
  * above it.
  */
-import { DeviceError } from "@kiln-ml/artifact";
 import type { Buffer } from "../heap.ts";
 
 export interface LinearBuffer extends Buffer {
   readonly address: number;
-}
-
-/** Throws DeviceError for a bound that is no number of bytes. */
-export function checkMaxBytes(op: string, maxBytes: number | undefined): void {
-  if (maxBytes !== undefined && !(maxBytes > 0))
-    throw new DeviceError(
-      `${op}: maxBytes must be more than 0, got ${maxBytes}\n  leave it out for 4 GiB`,
-    );
 }
 
 const pageBytes = 65536;
@@ -47,8 +38,9 @@ export class LinearMemory {
   #end = firstAddress;
   #bytes: Uint8Array;
 
-  /** Throws RangeError if the engine does not give even the first pages. */
+  /** Throws RangeError for no bound, and if the engine does not give even the first pages. */
   constructor(shared: boolean, maxBytes: number) {
+    if (!(maxBytes >= 1)) throw new RangeError(`maxBytes is ${maxBytes}`);
     const wanted = Math.max(1, Math.min(maxPages, Math.floor(maxBytes / pageBytes)));
     const { memory, maximum } = createMemory(shared, wanted);
     this.memory = memory;

@@ -14,7 +14,7 @@ import {
 } from "@kiln-ml/artifact";
 import { Device, type Program } from "../device.ts";
 import type { Target } from "../host-array.ts";
-import { checkMaxBytes, LinearMemory } from "./linear-memory.ts";
+import { LinearMemory } from "./linear-memory.ts";
 import { type Compiler, findCompiler } from "./native/compiler.ts";
 import { loadTable, makeLibrary, NativeExecutor, openPool, type Pool } from "./native/executor.ts";
 import { WasmDriver, type WasmOptions } from "./wasm.ts";
@@ -113,9 +113,8 @@ export async function openNativeDevice(options: NativeOptions = {}): Promise<Dev
     throw new DeviceError(
       `openNativeDevice: threads must be 1 to 256, or "auto", got ${threads}\n  leave it out for one a processor`,
     );
-  checkMaxBytes("openNativeDevice", options.maxBytes);
-  const machine = await machineHere(named);
-  return new Device(new NativeDriver(machine, options, memoryOf(options)));
+  const memory = memoryOf(options);
+  return new Device(new NativeDriver(await machineHere(named), options, memory));
 }
 
 /** Shared, since that grows where it lies: a run on another thread may use it meanwhile. */
@@ -124,7 +123,7 @@ function memoryOf({ maxBytes = 2 ** 32 }: NativeOptions): LinearMemory {
     return new LinearMemory(true, maxBytes);
   } catch (cause) {
     throw new DeviceError(
-      `openNativeDevice: the engine gives no memory: ${(cause as Error).message}\n  ask for less in maxBytes`,
+      `openNativeDevice: the engine gives no memory: ${(cause as Error).message}\n  give maxBytes that this machine has`,
       { cause },
     );
   }

@@ -7,7 +7,7 @@ import { type Artifact, checkOptions, DeviceError, type OptionNames } from "@kil
 import { Device, type Driver, type LossInfo, type Program, reopen } from "../device.ts";
 import { type Buffer, Heap } from "../heap.ts";
 import type { Target, TypedArray } from "../host-array.ts";
-import { checkMaxBytes, type LinearBuffer, LinearMemory } from "./linear-memory.ts";
+import { type LinearBuffer, LinearMemory } from "./linear-memory.ts";
 import { Pressure, taskPauses } from "./pressure.ts";
 import { RunQueue, takeNow } from "./run-queue.ts";
 import type { Stacks } from "./wasm-calls.ts";
@@ -297,7 +297,6 @@ export function createWasmDevice(options: WasmOptions = {}): Device {
   );
   if (threads !== "auto" && !(Number.isInteger(threads) && threads >= 1))
     throw new DeviceError(`createWasmDevice: threads must be 1 or more, or "auto", got ${threads}`);
-  checkMaxBytes("createWasmDevice", options.maxBytes);
   if (relaxed && !hasRelaxedSimd())
     throw new DeviceError("createWasmDevice: this engine has no relaxed SIMD\n  leave relaxed out");
   try {

@@ -89,6 +89,13 @@ function firstBits(shape: readonly Dim[], bits: 4 | 8): Tensor {
 /**
  * A tensor w[..., n] in steps of few bits: w = step · scale + offset, with a scale and perhaps an
  * offset for each block of the last axis. Steps are signed and lie in words of 32 bits.
+ * `torch.ao.quantization`'s per-block tensors.
+ *
+ * @param parts Words, scales and perhaps offsets, as `quantizedOf` takes them.
+ * @param format Bits of a step and elements of a block.
+ * @param shape The shape [..., n] that it stands for.
+ * @example
+ *   quantized(tensor([[1, -2, 3, 0.5]]), { bits: 8 }).shape // [1, 4]
  */
 export class Quantized {
   readonly words: Tensor;
@@ -99,14 +106,10 @@ export class Quantized {
   readonly shape: readonly Dim[];
 
   /** See `quantizedOf`. */
-  constructor(
-    { words, scales, offsets }: QuantizedParts,
-    format: Required<BlockFormat>,
-    shape: readonly Dim[],
-  ) {
-    this.words = words;
-    this.scales = scales;
-    this.offsets = offsets;
+  constructor(parts: QuantizedParts, format: Required<BlockFormat>, shape: readonly Dim[]) {
+    this.words = parts.words;
+    this.scales = parts.scales;
+    this.offsets = parts.offsets;
     this.bits = format.bits;
     this.block = format.block;
     this.shape = shape;
@@ -185,8 +188,10 @@ export class Quantized {
  * n′ the next multiple of the block. In each run of 128 bits, element 16·h + 4·i + j is the half h
  * (4 bits, the low one first) of byte i of word j. Throws ShapeError where extents differ,
  * DtypeError for words that are not u32 and scales that are not floats, GraphError for a format
- * that is not built.
+ * that is not built. No counterpart in PyTorch.
  *
+ * @param parts Words, scales and perhaps offsets.
+ * @param options Bits of a step and elements of a block.
  * @param inputs The extent n of the last axis.
  * @example
  *   const [words, scales] = [tensor(new Uint32Array(8)), tensor([0.5])];
@@ -235,10 +240,10 @@ export function quantizedOf(
  * w: float[..., n] → a `Quantized` of the same shape, whose error is at most half a scale, a whole
  * one in 4 bits without a zero point, where the largest element decides the sign of the scale. It
  * has no gradient for w. Throws ShapeError for a w whose last axis is not known.
+ * No counterpart in PyTorch.
  *
  * @example
- *   const w = quantized(tensor([[1, -2, 3, 0.5]]), { bits: 8 });
- *   w.dequantize() // within 3 / 254 of w
+ *   quantized(tensor([[1, -2, 3, 0.5]]), { bits: 8 }).dequantize().shape // [1, 4]
  */
 export function quantized(w: Tensor, options: QuantizedOptions): Quantized {
   const op = "quantized";

@@ -60,7 +60,7 @@ test("webgpu: what is fused again and again is lowered when kernels bind few eno
   assert.is(many!.modules, few!.modules);
   assert.is(many!.lowered, few!.lowered);
   // Those of earlier rounds that overwrite parameters, or may read less than they seem to.
-  assert.ok(few!.lowered <= 1.4 * few!.modules, `${few!.lowered} for ${few!.modules} modules`);
+  assert.ok(few!.lowered <= 1.8 * few!.modules, `${few!.lowered} for ${few!.modules} modules`);
 });
 
 /** Entries of maps and sets that are asked for and made while `run` runs: what no clock changes. */

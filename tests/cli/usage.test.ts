@@ -213,7 +213,7 @@ test("a stage that does not exist", async () => {
   assert.is(code, 2);
   assert.match(err, /^kiln inspect: takes one file/);
   await refuses(
-    ["inspect", "--stage", "graph", "package.json"],
+    ["inspect", "--stage", "graph", "LICENSE"],
     "kiln inspect: no stage graph in an artifact\n  stages are signature, kernels, plan, costs, placement",
   );
 });

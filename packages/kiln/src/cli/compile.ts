@@ -34,7 +34,7 @@ export const options: readonly Option[] = [
   {
     name: "target",
     value: "js|wasm|webgpu|stablehlo",
-    help: "what it is compiled for; the device need not be here: js,wasm for both\n(what kiln inspect finds the fastest for this machine)",
+    help: "what it is compiled for; no device need be here: js,wasm for both\n(what kiln inspect finds the fastest for this machine)",
   },
   ...languageModelOptions,
   { name: "mesh", value: "data=4,model=2", help: "of stablehlo: the devices, by axes" },
@@ -55,7 +55,7 @@ export const options: readonly Option[] = [
 ];
 
 export const help = helpOf(
-  "compile model.ts | model.onnx | model.json | FOLDER | model.gguf -o out.kiln | folder [options]",
+  "compile model.ts | .onnx | .json | .gguf | FOLDER -o out.kiln | folder [options]",
   options,
   modelHelp + entriesHelp,
 );

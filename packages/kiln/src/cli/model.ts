@@ -20,12 +20,14 @@ export const modelHelp = `The model is the export \`model\`, \`build\` or defaul
   a function without parameters, async or not, that returns that
   a module (nn.Module)     its forward, with the types in an export \`inputs\`
 where inputs are one entry for each argument, such as [["N", 784], { shape: ["N"], dtype: "i32" }].
-Or the model is an ONNX file, model.onnx, or one of TensorFlow.js, model.json, with the types that it declares.
+Or the model is an ONNX file, model.onnx, or one of TensorFlow.js, model.json, with the types that
+it declares.
 `;
 
-export const entriesHelp = `An export \`entries\` has several by name, { prefill: { fn, inputs }, decode: { fn, inputs } }: they become one
-artifact, whose parameters are there once. So do prefill, decode and greedy of a language model, in a
-folder with config.json and safetensors or a .gguf file. Several targets make one artifact for all.
+export const entriesHelp = `An export \`entries\` has several by name, { prefill: { fn, inputs }, decode: { fn, inputs } }: they
+become one artifact, whose parameters are there once. So do prefill, decode and greedy of a
+language model, in a folder with config.json and safetensors or a .gguf file. Several targets make
+one artifact for all.
 `;
 
 export interface Model {

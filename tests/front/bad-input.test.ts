@@ -247,12 +247,12 @@ test("an unknown target", async () => {
   await refuses(
     () => setDefaultTarget("cuda" as "js"),
     GraphError,
-    "compile: unknown target cuda\n  targets are js, wasm, webgpu",
+    "compile: unknown target cuda\n  targets are js, wasm, native, webgpu",
   );
   await refuses(
     () => compile((x: Tensor) => x, { target: "cuda" as "js" }),
     GraphError,
-    "compile: unknown target cuda\n  targets are js, wasm, webgpu",
+    "compile: unknown target cuda\n  targets are js, wasm, native, webgpu",
   );
 });
 

@@ -260,7 +260,7 @@ test("Keras's face runs where its backend says, at construction or later", async
   }
   assert.is(
     message,
-    'sequential: there is no backend "cuda"\n  it is one of auto, js, wasm, webgpu',
+    'sequential: there is no backend "cuda"\n  it is one of auto, js, wasm, native, webgpu',
   );
 });
 

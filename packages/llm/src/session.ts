@@ -45,13 +45,13 @@ type Step = CompiledFunction<[Tensor, Tensor, Tensor, Tensor], Tensor>;
 type Choice = CompiledFunction<[Tensor, Tensor, Tensor, Tensor], Tensor>;
 
 /** Steps take tokens, positions, keys and the places of the last tokens, and give scores. */
-export interface SessionPrograms extends Readonly<Record<string, EntryFunction>> {
+export type SessionPrograms = Readonly<Record<string, EntryFunction>> & {
   readonly prefill: Step;
   readonly decode: Step;
   readonly greedy: EntryFunction;
   /** Of models that have tokens which are not made first. */
   readonly first?: EntryFunction;
-}
+};
 
 /** Programs that choose, at most: a caller may ask for any number of values of `topK`. */
 const mostChoices = 8;

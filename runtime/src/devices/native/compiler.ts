@@ -8,18 +8,7 @@
  * compile that is killed leaves no half of one.
  */
 import { DeviceError } from "@kiln-ml/artifact";
-import { nodeModule } from "../wasm-threads.ts";
-
-type Fs = typeof import("node:fs");
-type Path = typeof import("node:path");
-
-export const node = {
-  fs: () => nodeModule<Fs>("node:fs")!,
-  path: () => nodeModule<Path>("node:path")!,
-  os: () => nodeModule<typeof import("node:os")>("node:os")!,
-  child: () => nodeModule<typeof import("node:child_process")>("node:child_process")!,
-  crypto: () => nodeModule<typeof import("node:crypto")>("node:crypto")!,
-};
+import { node } from "./node-modules.ts";
 
 /** A compiler that was found, and what it says of the processor. */
 export interface Compiler {

@@ -7,9 +7,10 @@ import { DeviceError } from "@kiln-ml/artifact";
 import type { LinearMemory } from "../linear-memory.ts";
 import type { Executor, Run } from "../wasm-executor.ts";
 import { nodeModule } from "../wasm-threads.ts";
-import { type Compiler, libraryOf, node } from "./compiler.ts";
+import { type Compiler, libraryOf } from "./compiler.ts";
 import { header } from "./header.ts";
 import { poolText, tableText, unitText } from "./library-text.ts";
+import { node } from "./node-modules.ts";
 
 /** A function of C; `async` calls it on another thread. */
 interface Foreign {

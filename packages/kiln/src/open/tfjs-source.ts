@@ -26,12 +26,18 @@ export interface TfjsArtifacts {
   readonly weightData?: ArrayBuffer | readonly ArrayBuffer[] | undefined;
 }
 
+/** What is asked of a file that was dropped or chosen; `File` of pages and of Node is one. */
+export interface NamedFile {
+  readonly name: string;
+  readonly webkitRelativePath?: string;
+  arrayBuffer(): Promise<ArrayBuffer>;
+}
+
 export type TfjsSource =
   | string
   | URL
   | ReadonlyMap<string, Uint8Array>
-  | readonly File[]
-  | FileList
+  | ArrayLike<NamedFile>
   | TfjsModules
   | TfjsParts
   | TfjsArtifacts;
@@ -129,7 +135,7 @@ function readFiles(
   return readText(new TextDecoder().decode(files.get(path)), path, beside, fetcher);
 }
 
-function isFileList(source: object): source is readonly File[] | FileList {
+function isFileList(source: object): source is ArrayLike<NamedFile> {
   const list =
     Array.isArray(source) || (typeof FileList !== "undefined" && source instanceof FileList);
   return (
@@ -137,9 +143,7 @@ function isFileList(source: object): source is readonly File[] | FileList {
   );
 }
 
-async function filesByName(
-  files: readonly File[] | FileList,
-): Promise<ReadonlyMap<string, Uint8Array>> {
+async function filesByName(files: ArrayLike<NamedFile>): Promise<ReadonlyMap<string, Uint8Array>> {
   const pairs = Array.from(
     files,
     async (file): Promise<[string, Uint8Array]> => [

@@ -7,8 +7,9 @@
  * wasm]`, with `--against COMMIT` beside an earlier tree, none of whose rows may be 3 % faster;
  * `--cold [--target wasm]` times whole processes; `--models` times networks from ONNX files against
  * ONNX Runtime. `--onnxruntime [--threads 1,2]` and `--tfjs [--target wasm|webgpu]` are people's
- * programs unchanged, on Kiln beside onnxruntime-web and beside tfjs's own backends. `--llm [--peers]
- * [--slow] [--target js]` is language models by shape, prefill and decode, with llama.cpp beside them.
+ * programs unchanged, on Kiln beside onnxruntime-web and beside tfjs's own backends. `--llm
+ * [--peers] [--slow] [--target js]` is language models by shape, prefill and decode, with llama.cpp
+ * beside them.
  * `--xla [--slow] [--only PATTERN]` is the engine of several devices on those at
  * hand, or with `--slow` on 8 made of the processor, with JAX by hand beside it: it needs Python
  * with jax. `--linalg` is decompositions of 512 × 512 beside plain loops of C, which it compiles.
@@ -112,7 +113,10 @@ const suites: Readonly<Record<string, (selected: Selected) => Row[] | Promise<Ro
   peers: async (selected) => (await import("./peers.ts")).peerRows(selected, options.slow ?? false),
 };
 
-/** Everything in one file but npm `webgpu`, which is the machine's own, and each peer in one beside it. */
+/**
+ * Everything in one file but npm `webgpu`, which is the machine's own, and each peer in one beside
+ * it.
+ */
 async function bundleForCard(path: string): Promise<void> {
   const { build } = await import("esbuild");
   await build({

@@ -1,6 +1,7 @@
 /**
  * `npm run clients [-- --only PATTERN] [--json] [--strict]`: packages that call ONNX Runtime, unchanged, once with it and once with the
- * face in its place; a table of how far their results are apart, their times, memory and, in pages, the bytes over the wire.
+ * face in its place; a table of how far their results are apart, their times, memory and, in pages,
+ * the bytes over the wire.
  * `--strict` fails where results differ.
  */
 import { spawnSync } from "node:child_process";
@@ -76,7 +77,10 @@ async function run({ program, args = [], models }: Client, side: Side): Promise<
   return `${program} on ${side} ended with ${status}\n${(stderr || stdout).slice(-2000)}`;
 }
 
-/** The largest difference, of 1 or of the number if that is more; infinite where counts or texts differ. */
+/**
+ * The largest difference, of 1 or of the number if that is more; infinite where counts or texts
+ * differ.
+ */
 function differenceOf(a: Outcome, b: Outcome): number {
   if (a.values.length !== b.values.length || a.text !== b.text) return Number.POSITIVE_INFINITY;
   return a.values.reduce(

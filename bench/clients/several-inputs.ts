@@ -1,4 +1,7 @@
-/** Models of two inputs of different kinds: CLIP, of text and images, and Whisper, of sound and text. */
+/**
+ * Models of two inputs of different kinds: CLIP, of text and images, and Whisper, of sound and
+ * text.
+ */
 import { Graph } from "./graph.ts";
 import { attention, causalBias, dense, mlp, norm, type Size } from "./transformer-blocks.ts";
 

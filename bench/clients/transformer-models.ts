@@ -1,6 +1,7 @@
 /**
- * Small models in the file layout of `@huggingface/transformers`, with random weights: BERT, GPT-2 with a cache of keys and values, ViT,
- * CLIP and Whisper. Inputs, outputs and configurations have the names that its own exports have.
+ * Small models in the file layout of `@huggingface/transformers`, with random weights: BERT, GPT-2
+ * with a cache of keys and values, ViT, CLIP and Whisper. Inputs, outputs and configurations have
+ * the names that its own exports have.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

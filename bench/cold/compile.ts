@@ -1,6 +1,7 @@
 /**
- * Compiles a network of 50 layers for the target given as argument, once and then again, and prints the milliseconds of
- * both and the peak of its memory. `cold.ts` bundles it and runs it in processes of its own.
+ * Compiles a network of 50 layers for the target given as argument, once and then again, and prints
+ * the milliseconds of both and the peak of its memory. `cold.ts` bundles it and runs it in
+ * processes of its own.
  */
 import type { TargetName } from "@kiln-ml/artifact";
 import { compileProgram, loadTarget } from "@kiln-ml/compiler";

@@ -1,6 +1,6 @@
 /**
- * How a measured process answers: one JSON object a line on standard input, one line with a mark on standard output, so
- * that what libraries print is no answer. Asked: setup, run, drop, quit.
+ * How a measured process answers: one JSON object a line on standard input, one line with a mark on
+ * standard output, so that what libraries print is no answer. Asked: setup, run, drop, quit.
  */
 import { createInterface } from "node:readline";
 import { peakBytes } from "../peak.ts";
@@ -8,7 +8,10 @@ import { peakBytes } from "../peak.ts";
 /** Mean of |x| and one early element: equal for two peers only if they compute the same. */
 export type Check = readonly [mean: number, element: number];
 
-/** Prepared work: inputs are uploaded, and `run` resolves when its results are complete, wherever they live. */
+/**
+ * Prepared work: inputs are uploaded, and `run` resolves when its results are complete, wherever
+ * they live.
+ */
 export interface Work {
   readonly run: () => unknown;
   readonly check: () => Check | Promise<Check>;

@@ -1,6 +1,7 @@
 /**
- * A fresh process that imports a runtime, creates a session and runs it once: `node start-worker.mjs
- * MODULE MODEL`. Prints the milliseconds of each, and which of the module's own files it loaded.
+ * A fresh process that imports a runtime, creates a session and runs it once: `node
+ * start-worker.mjs MODULE MODEL`. Prints the milliseconds of each, and which of the module's own
+ * files it loaded.
  */
 import { readFileSync } from "node:fs";
 

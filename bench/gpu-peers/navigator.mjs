@@ -1,4 +1,7 @@
-/** Puts the card where libraries for pages look for it, `navigator.gpu`. Changes globals, so only a peer's process loads this. */
+/**
+ * Puts the card where libraries for pages look for it, `navigator.gpu`. Changes globals, so only a
+ * peer's process loads this.
+ */
 // No static import, which a bundle would have in front of all, wanted or not.
 const { create, globals } = await import("webgpu");
 

@@ -1,5 +1,6 @@
 /**
- * Bundles the entry of a measured process, so that it starts and runs as an application would, with no loader in between.
+ * Bundles the entry of a measured process, so that it starts and runs as an application would, with
+ * no loader in between.
  */
 import { mkdirSync, rmSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
@@ -8,13 +9,18 @@ import { build } from "esbuild";
 const folder = resolve("node_modules/.cache/kiln-bench/onnx");
 const bundles = new Map<string, Promise<string>>();
 
-/** Where a bundle lies, which packages it finds are beside it, and what stays outside of it besides. */
+/**
+ * Where a bundle lies, which packages it finds are beside it, and what stays outside of it besides.
+ */
 export interface Place {
   readonly folder: string;
   readonly external: readonly string[];
 }
 
-/** The path of the bundle, which goes when this process does. Packages with machine code stay outside. */
+/**
+ * The path of the bundle, which goes when this process does. Packages with machine code stay
+ * outside.
+ */
 export function bundleProcess(
   entry: string,
   place: Place = { folder, external: [] },

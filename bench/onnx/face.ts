@@ -1,6 +1,7 @@
 /**
- * Kiln as an engine behind the interface of ONNX Runtime: what a program that was aliased runs on. Sequences and empty optionals, which
- * that interface does not have, go in and out as lists and null.
+ * Kiln as an engine behind the interface of ONNX Runtime: what a program that was aliased runs on.
+ * Sequences and empty optionals, which that interface does not have, go in and out as lists and
+ * null.
  */
 
 import type { TensorData } from "../../packages/onnx/src/proto/model.ts";

@@ -1,7 +1,7 @@
 /**
- * Measures a network on several engines: each is set up in a process of its own, then they are timed in turn, so that
- * whatever else the machine does meets all of them. The results of the first named reference are what the others are
- * compared with.
+ * Measures a network on several engines: each is set up in a process of its own, then they are
+ * timed in turn, so that whatever else the machine does meets all of them. The results of the first
+ * named reference are what the others are compared with.
  */
 import { type Timing, timingOf } from "../measure.ts";
 import { elementsOf } from "./compare.ts";
@@ -31,7 +31,10 @@ export interface Effort {
   readonly budgetMs: number;
 }
 
-/** How far results are from the reference's: by the largest element, and by that over the largest of the reference. */
+/**
+ * How far results are from the reference's: by the largest element, and by that over the largest of
+ * the reference.
+ */
 export interface Distance {
   readonly absolute: number;
   readonly relative: number;
@@ -125,7 +128,10 @@ export async function measure(
   return measured;
 }
 
-/** The distance of two sets of results; undefined if they are not of the same names, types and shapes. */
+/**
+ * The distance of two sets of results; undefined if they are not of the same names, types and
+ * shapes.
+ */
 export function distance(
   got: Readonly<Record<string, TensorValue>>,
   want: Readonly<Record<string, TensorValue>>,

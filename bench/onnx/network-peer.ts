@@ -1,6 +1,6 @@
 /**
- * A process of one engine, asked one thing at a time. One that takes too long or dies answers with an error, and so it does
- * from then on.
+ * A process of one engine, asked one thing at a time. One that takes too long or dies answers with
+ * an error, and so it does from then on.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { relaxedFlag } from "../cpu/columns.ts";

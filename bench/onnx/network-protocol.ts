@@ -23,7 +23,9 @@ export interface Setup {
   /** Of them, until the models were open; and to open all of them once more. */
   readonly createMs?: number;
   readonly againMs?: number;
-  /** Programs compiled by the first run of each model, and by everything the network is compared by. */
+  /**
+   * Programs compiled by the first run of each model, and by everything the network is compared by.
+   */
   readonly compiles?: { readonly first: number; readonly all: number };
   /** Kernels of one run of each model; a text says why they are not known. */
   readonly kernels?: number | string;

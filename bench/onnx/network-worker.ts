@@ -1,6 +1,6 @@
 /**
- * A process that runs networks on one engine: sets one up, runs it for comparison, is timed, tells its peak of memory.
- * Started by `network-peer.ts`.
+ * A process that runs networks on one engine: sets one up, runs it for comparison, is timed, tells
+ * its peak of memory. Started by `network-peer.ts`.
  */
 import { peakBytes } from "../peak.ts";
 import { type Engine, type EngineName, type Face, type Opened, openEngine } from "./engine.ts";
@@ -120,8 +120,9 @@ async function again(network: Network): Promise<number> {
 }
 
 /**
- * Milliseconds of CPU so far, of all threads: on a machine that others use too, the time of day measures them. Several threads are
- * measured by the time of day, for they are there to make it shorter.
+ * Milliseconds of CPU so far, of all threads: on a machine that others use too, the time of day
+ * measures them. Several threads are measured by the time of day, for they are there to make it
+ * shorter.
  */
 function now(): number {
   if (threads > 1) return performance.now();

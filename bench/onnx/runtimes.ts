@@ -1,6 +1,6 @@
 /**
- * ONNX Runtime for the benchmarks: installed at first use, pinned, and put behind the same interface as ours. Opens one
- * model at a time on so many threads.
+ * ONNX Runtime for the benchmarks: installed at first use, pinned, and put behind the same
+ * interface as ours. Opens one model at a time on so many threads.
  */
 import type { ElementType, TensorData } from "../../packages/onnx/src/proto/model.ts";
 import {
@@ -16,7 +16,10 @@ import type { Value } from "./values.ts";
 
 const version = "1.30.0";
 
-/** Installs a package of ONNX Runtime, and `others` with it, unless the peers of the CPU table have brought it. */
+/**
+ * Installs a package of ONNX Runtime, and `others` with it, unless the peers of the CPU table have
+ * brought it.
+ */
 export function installRuntime(
   name: RuntimeName,
   others: readonly RuntimeName[] = ["onnxruntime-node", "onnxruntime-web"],

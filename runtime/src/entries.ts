@@ -106,7 +106,8 @@ export class LoadedEntries {
  * Makes the entries of an artifact ready to run on a device, with one array for each state that
  * they share.
  *
- * @param from The URL of a folder, its files by name, or what `openEntries` of `@kiln-ml/artifact/node` gives.
+ * @param from The URL of a folder, its files by name, or what `openEntries` of
+ *   `@kiln-ml/artifact/node` gives.
  * @example
  *   const model = await loadEntries("/story/", createWasmDevice());
  *   const [scores] = await model.run("decode", [tokens, positions, keys, last]);

@@ -1,6 +1,7 @@
 /**
- * Invariants of docs/architecture.md that no other test holds: what the runtime may know, where files and the network
- * are touched, that nodes never change, and that js kernels stay inside their arrays.
+ * Invariants of docs/architecture.md that no other test holds: what the runtime may know, where
+ * files and the network are touched, that nodes never change, and that js kernels stay inside their
+ * arrays.
  */
 import { type Artifact, type BufferRef, evaluateExtent } from "@kiln-ml/artifact";
 import {
@@ -109,8 +110,8 @@ const arrays = { f64: Float64Array, f32: Float32Array, i32: Int32Array, u32: Uin
 type Stored = Float64Array | Float32Array | Int32Array | Uint32Array | Int8Array | Uint8Array;
 
 /**
- * An array of zeros that refuses every access outside it. A load may be moved out of a loop that runs no times, and then
- * reads an array of no elements; nothing uses the value.
+ * An array of zeros that refuses every access outside it. A load may be moved out of a loop that
+ * runs no times, and then reads an array of no elements; nothing uses the value.
  */
 function fenced(dtype: string, size: number, what: string): Stored {
   const Kind = arrays[dtype as keyof typeof arrays] ?? (dtype === "i8" ? Int8Array : Uint8Array);

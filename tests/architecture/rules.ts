@@ -1,6 +1,6 @@
 /**
- * The rules of the architecture as functions from files to complaints, one line each; an empty list is a pass.
- * Which package may import which is the table below and nowhere else.
+ * The rules of the architecture as functions from files to complaints, one line each; an empty list
+ * is a pass. Which package may import which is the table below and nowhere else.
  */
 import { targetNames } from "@kiln-ml/compiler/all";
 import {
@@ -12,13 +12,17 @@ import {
   workspaceOf,
 } from "./source-files.ts";
 
-/** What a workspace may import besides itself and `node:`, subpaths included; "type " allows only types. */
+/**
+ * What a workspace may import besides itself and `node:`, subpaths included; "type " allows only
+ * types.
+ */
 const allowed: Readonly<Record<string, readonly string[] | "everything">> = {
   "packages/ir": [],
   "packages/artifact": ["type @kiln-ml/ir", "@kiln-ml/ir/errors"],
   "packages/nn": ["@kiln-ml/ir"],
   "packages/optim": ["@kiln-ml/ir"],
-  // Files are opened by artifact's, by its subpath for Node alone: so a page that has loaders has no artifacts.
+  // Files are opened by artifact's, by its subpath for Node alone: so a page that has loaders has
+  // no artifacts.
   "packages/data": ["@kiln-ml/ir", "@kiln-ml/artifact/node", "papaparse", "fast-png", "jpeg-js"],
   "packages/formats": ["@kiln-ml/ir", "@kiln-ml/artifact", "fflate"],
   // The page is bundled by esbuild, when it runs from source and when it is built.
@@ -66,7 +70,10 @@ function permits(entry: string, from: string, typeOnly: boolean): boolean {
   return from === entry || from.startsWith(`${entry}/`);
 }
 
-/** Imports against the table, relative imports out of the workspace, and workspaces the table does not know. */
+/**
+ * Imports against the table, relative imports out of the workspace, and workspaces the table does
+ * not know.
+ */
 export function wrongImports(files: readonly SourceFile[]): string[] {
   return files.filter(isCode).flatMap(({ path, text }) => {
     const workspace = workspaceOf(path);
@@ -85,9 +92,9 @@ export function wrongImports(files: readonly SourceFile[]): string[] {
 }
 
 /**
- * What each folder of `compiler/src` may import besides itself: other folders, and files beside them. "type " allows only types.
- * Printers import schedules in their `target.ts` alone, which lists them. Passes ask `fuse` what it will find
- * (docs/decisions/compiler-walls.md).
+ * What each folder of `compiler/src` may import besides itself: other folders, and files beside
+ * them. "type " allows only types. Printers import schedules in their `target.ts` alone, which
+ * lists them. Passes ask `fuse` what it will find (docs/decisions/compiler-walls.md).
  */
 const insideCompiler: Readonly<Record<string, readonly string[]>> = {
   kernel: [],
@@ -210,7 +217,8 @@ export function undeclaredDependencies(files: readonly SourceFile[]): string[] {
         ? [...declared, ...declaredBy({ ...root, dependencies: root.devDependencies })]
         : declared;
     const missing = [...used].filter((name) => !known.includes(name));
-    // What a peer is asked for may be found by path in the user's project, as `kiln run` finds typescript.
+    // What a peer is asked for may be found by path in the user's project, as `kiln run` finds
+    // typescript.
     const own = declaredBy({ ...manifest, peerDependencies: {} });
     // A workspace of a few files is only begun: what it will import is declared ahead.
     const unused = sources.length > 3 ? own.filter((name) => !used.has(name)) : [];
@@ -271,7 +279,9 @@ export function namedTargets(files: readonly SourceFile[]): string[] {
   );
 }
 
-/** Packages locked to an address: they are to come from whatever registry the user's npm is set to. */
+/**
+ * Packages locked to an address: they are to come from whatever registry the user's npm is set to.
+ */
 export function lockedAddresses(lock: string): string[] {
   const { packages } = JSON.parse(lock) as { packages: Record<string, { resolved?: string }> };
   return Object.entries(packages)

@@ -1,6 +1,6 @@
 /**
- * What compiling does, in counts that no machine changes: kernels that are lowered, modules that are
- * distinct, and steps of work as programs grow.
+ * What compiling does, in counts that no machine changes: kernels that are lowered, modules that
+ * are distinct, and steps of work as programs grow.
  */
 import type { TargetName } from "@kiln-ml/artifact";
 import * as nn from "@kiln-ml/nn";
@@ -31,7 +31,9 @@ for (const target of targets)
       assert.is(many!.modules, few!.modules);
     });
 
-/** Convolutions and normalisations, each added to what came in: sums that many kernels want to join. */
+/**
+ * Convolutions and normalisations, each added to what came in: sums that many kernels want to join.
+ */
 class Residual extends nn.Module {
   readonly convs = new nn.Sequential(
     new nn.Conv2d(8, 8, 3, { padding: 1 }),

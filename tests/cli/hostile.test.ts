@@ -1,4 +1,7 @@
-/** A file of data is data: nothing beside it runs, nothing in it moves the terminal, nothing it links to comes out. */
+/**
+ * A file of data is data: nothing beside it runs, nothing in it moves the terminal, nothing it
+ * links to comes out.
+ */
 import { existsSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { BinaryWriter } from "@bufbuild/protobuf/wire";

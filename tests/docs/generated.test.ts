@@ -29,7 +29,8 @@ test("errors are collected from the sources and from tests of every area", () =>
   const page = generatedPages().get("docs/errors.md")!;
   assert.ok(page.split("\n- ").length > 800, "too few messages");
   for (const message of [
-    // Of a source alone, with what is put in; then word for word, of the runtime, the IR and layers.
+    // Of a source alone, with what is put in; then word for word, of the runtime, the IR and
+    // layers.
     "`readArtifact: …",
     "`load: artifact has version 99, this runtime reads 1`",
     "`matmul: inner extents differ: lhs [2,3] has 3, rhs [4] has 4`",

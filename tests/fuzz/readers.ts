@@ -1,5 +1,6 @@
 /**
- * Every reader of files from elsewhere, with files to damage, structured inputs, and what its errors must name.
+ * Every reader of files from elsewhere, with files to damage, structured inputs, and what its
+ * errors must name.
  */
 
 import { zipSync } from "fflate";

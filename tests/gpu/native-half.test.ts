@@ -1,7 +1,7 @@
 /**
- * f16 on webgpu with the feature shader-f16: every kernel is valid, elements are f16 in memory, four at
- * a time where an f32 is, and results are as near to the exact ones as where halves share words. SwiftShader lacks the
- * feature, so there the numbers are replaced by its refusal.
+ * f16 on webgpu with the feature shader-f16: every kernel is valid, elements are f16 in memory,
+ * four at a time where an f32 is, and results are as near to the exact ones as where halves share
+ * words. SwiftShader lacks the feature, so there the numbers are replaced by its refusal.
  */
 import {
   concat,

@@ -1,4 +1,7 @@
-/** Weights of few bits on webgpu: words and scales are read by the product's kernel, and are what they stand for. */
+/**
+ * Weights of few bits on webgpu: words and scales are read by the product's kernel, and are what
+ * they stand for.
+ */
 import { quantizedOf } from "@kiln-ml/ir";
 import { test } from "uvu";
 import { gpuTest } from "../support/webgpu.ts";

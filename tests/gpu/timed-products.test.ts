@@ -1,5 +1,6 @@
 /**
- * The cost model against products whose every tile, and every number of parts, was timed on a card. The times are those of
+ * The cost model against products whose every tile, and every number of parts, was timed on a card.
+ * The times are those of
  * `kiln tune`; what the compiler would choose by itself may take no more than 4 % longer than the fastest, on average.
  */
 import { readFileSync } from "node:fs";
@@ -30,7 +31,9 @@ const [card, ...timed] = lines.map((line) => JSON.parse(line)) as [Card, ...Time
 type Dtype = "f32" | "f16";
 const leaf = (name: string, dtype: Dtype, ...shape: number[]): Tensor => input(name, dtype, shape);
 
-/** `f32 batch m n k`, `gelu m n k`, `turned m n k`, `conv batch channels features size window padding`. */
+/**
+ * `f32 batch m n k`, `gelu m n k`, `turned m n k`, `conv batch channels features size window padding`.
+ */
 function programOf(name: string): Program {
   const [kind, ...numbers] = name.split(" ") as [string, ...string[]];
   const [a = 0, b = 0, c = 0, d = 0, window = 0, padding = 0] = numbers.map(Number);
@@ -56,7 +59,10 @@ function programOf(name: string): Program {
 
 const fastest = (times: Times): number => Math.min(...Object.values(times));
 
-/** How many times the fastest the compiler's own choice takes: among parts, and among tiles of the parts that are best. */
+/**
+ * How many times the fastest the compiler's own choice takes: among parts, and among tiles of the
+ * parts that are best.
+ */
 function lossesOf({ name, tiles, parts }: Timed): { parts?: number; tiles?: number } {
   const { features, limits } = card;
   const compile = (tuning: Readonly<Record<string, string>>) =>

@@ -1,7 +1,7 @@
 /**
- * Work items of a parallel loop, and the invocations of a grid, may run in any order and at once: what one writes, no
- * other reads or writes, unless both are of one workgroup and met in between. Seen by running kernels in one order, and
- * noting who touches what.
+ * Work items of a parallel loop, and the invocations of a grid, may run in any order and at once:
+ * what one writes, no other reads or writes, unless both are of one workgroup and met in between.
+ * Seen by running kernels in one order, and noting who touches what.
  */
 import { evaluateDim, input, scatter, zeros } from "@kiln-ml/ir";
 import fc from "fast-check";

@@ -1,6 +1,7 @@
 /**
- * The native target: random programs against the reference, as wasm's are (tests/property/wasm-agrees.test.ts), on two
- * threads. A C compiler takes longer than an engine's, so that a sample of programs is compiled as one.
+ * The native target: random programs against the reference, as wasm's are
+ * (tests/property/wasm-agrees.test.ts), on two threads. A C compiler takes longer than an engine's,
+ * so that a sample of programs is compiled as one.
  */
 import type { Tensor, Value } from "@kiln-ml/ir";
 import fc from "fast-check";
@@ -13,7 +14,10 @@ import { evaluateProgram, printProgram } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { runs } from "../support/setup.ts";
 
-/** A few units in the last place for every op of a short program, and cancellation in sums of small numbers. */
+/**
+ * A few units in the last place for every op of a short program, and cancellation in sums of small
+ * numbers.
+ */
 const close = (a: number, b: number): boolean =>
   Object.is(a, b) || a === b || Math.abs(a - b) <= 2e-5 * Math.max(1, Math.abs(a), Math.abs(b));
 

@@ -1,6 +1,7 @@
 /**
- * Weights in blocks of few bits on the native target, whose loops in lanes are four wide whatever the
- * machine's vectors are: against the reference, with the other operand in floats and in integers.
+ * Weights in blocks of few bits on the native target, whose loops in lanes are four wide whatever
+ * the machine's vectors are: against the reference, with the other operand in floats and in
+ * integers.
  */
 import { constant, input, quantizedOf, type Tensor, type Value } from "@kiln-ml/ir";
 import { test } from "uvu";

@@ -1,4 +1,7 @@
-/** What goes wrong with compilers, folders and files of the native target, verbatim; and what is kept of a compile. */
+/**
+ * What goes wrong with compilers, folders and files of the native target, verbatim; and what is
+ * kept of a compile.
+ */
 import {
   chmodSync,
   lstatSync,

@@ -1,4 +1,7 @@
-/** Names of users in C: macros, words and backslashes; and kernels that are equal but for their names. */
+/**
+ * Names of users in C: macros, words and backslashes; and kernels that are equal but for their
+ * names.
+ */
 import { dim, fromHost, input } from "@kiln-ml/ir";
 import { test } from "uvu";
 import * as assert from "uvu/assert";

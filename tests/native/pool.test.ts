@@ -1,4 +1,7 @@
-/** Threads are shared by the devices of a process: each device's runs keep to the stacks that it has. */
+/**
+ * Threads are shared by the devices of a process: each device's runs keep to the stacks that it
+ * has.
+ */
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { LinearMemory } from "../../runtime/src/devices/linear-memory.ts";

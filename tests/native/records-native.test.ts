@@ -1,6 +1,7 @@
 /**
- * Every elementwise record on the native target, in lanes and one element at a time: within the record's ulps of its
- * value for extremes too, and to the bit where it is exact. All of them are one library: a C compiler takes long.
+ * Every elementwise record on the native target, in lanes and one element at a time: within the
+ * record's ulps of its value for extremes too, and to the bit where it is exact. All of them are
+ * one library: a C compiler takes long.
  */
 import { type Dtype, fromHost, type HostArray, isFloat } from "@kiln-ml/ir";
 import { test } from "uvu";
@@ -34,7 +35,10 @@ function near(c: (typeof cases)[number], got: number, wanted: number): boolean {
 
 const cases = casesOf(dtypes);
 
-/** One element at a time an op is the same instructions on the first lane: that is seen by f32 alone. */
+/**
+ * One element at a time an op is the same instructions on the first lane: that is seen by f32
+ * alone.
+ */
 const kindsOf = (c: (typeof cases)[number]) =>
   c.result === "f32" ? (["simd", "serial"] as const) : (["simd"] as const);
 

@@ -1,4 +1,7 @@
-/** The front door on the native target: a training step with its states, products, a softmax and Adam, as on wasm. */
+/**
+ * The front door on the native target: a training step with its states, products, a softmax and
+ * Adam, as on wasm.
+ */
 import { type Layer, Linear, Sequential } from "@kiln-ml/nn";
 import { compile, nn, optim, type Tensor, tensor, useDevice } from "kiln-ml";
 import { test } from "uvu";

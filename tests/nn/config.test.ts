@@ -1,6 +1,6 @@
 /**
- * Configs of networks: what toConfig writes, fromConfig makes again, for every layer and for what is
- * done with networks afterwards. Configs that nobody wrote: `config-errors.test.ts`.
+ * Configs of networks: what toConfig writes, fromConfig makes again, for every layer and for what
+ * is done with networks afterwards. Configs that nobody wrote: `config-errors.test.ts`.
  */
 import {
   evaluate,

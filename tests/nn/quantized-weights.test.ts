@@ -1,4 +1,6 @@
-/** Layers whose weights become few bits: which are meant, and what is refused before any changes. */
+/**
+ * Layers whose weights become few bits: which are meant, and what is refused before any changes.
+ */
 
 import { GraphError } from "@kiln-ml/ir";
 import { nn } from "kiln-ml";

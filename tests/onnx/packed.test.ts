@@ -1,4 +1,7 @@
-/** Large tensors of 2-bit and 4-bit integers stay packed in the graph, and mean what they meant in the file. */
+/**
+ * Large tensors of 2-bit and 4-bit integers stay packed in the graph, and mean what they meant in
+ * the file.
+ */
 import { hasHostData, hostDataOf, input, topologicalOrder } from "@kiln-ml/ir";
 import type { TensorDef } from "@kiln-ml/onnx";
 import { test } from "uvu";

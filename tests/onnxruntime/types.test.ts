@@ -1,4 +1,7 @@
-/** Programs that are typed against `onnxruntime-common` compile against the face: its values fit where those types are asked for. */
+/**
+ * Programs that are typed against `onnxruntime-common` compile against the face: its values fit
+ * where those types are asked for.
+ */
 import {
   env,
   InferenceSession,

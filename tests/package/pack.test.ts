@@ -1,4 +1,7 @@
-/** The packages as a user installs them: plain JavaScript, TypeScript and a page, with nothing of the repository. */
+/**
+ * The packages as a user installs them: plain JavaScript, TypeScript and a page, with nothing of
+ * the repository.
+ */
 import { existsSync, readFileSync } from "node:fs";
 import { join, resolve } from "node:path";
 import { gzipSync } from "node:zlib";

@@ -1,6 +1,6 @@
 /**
- * Runs kernel IR of one thread as it stands, in order, without hoisting anything: what the text of a kernel must amount to,
- * and what it touches.
+ * Runs kernel IR of one thread as it stands, in order, without hoisting anything: what the text of
+ * a kernel must amount to, and what it touches.
  */
 
 import * as ir from "@kiln-ml/ir";
@@ -16,7 +16,8 @@ import {
 import { halfOps } from "../../compiler/src/kernel/halves.ts";
 import type { Expr, Kernel, Of, Stmt } from "../../compiler/src/kernel/kernel.ts";
 
-// An op registers its record when its module is evaluated, and a bundler leaves out ops that nobody names.
+// An op registers its record when its module is evaluated, and a bundler leaves out ops that nobody
+// names.
 if (Object.keys(ir).length === 0) throw new Error("no ops");
 
 export interface State {
@@ -176,7 +177,10 @@ export function runOne(stmt: Stmt, s: State): State {
   }
 }
 
-/** The places of the first keys in sorted order; NaN is the greatest, and equal keys stay as they stand. */
+/**
+ * The places of the first keys in sorted order; NaN is the greatest, and equal keys stay as they
+ * stand.
+ */
 function sortPlaces({ keys, order, size, count, descending }: Of<"sort">, s: State): void {
   const all = s.arrays.get(keys)!.slice(0, at(size, s));
   const rank = (x: number): number => (Number.isNaN(x) ? Infinity : x);

@@ -1,6 +1,6 @@
 /**
- * Steps whose kernels would bind more than WebGPU guarantees: clipping by the norm of many gradients makes every update
- * read a number for each of them. And grids of no groups.
+ * Steps whose kernels would bind more than WebGPU guarantees: clipping by the norm of many
+ * gradients makes every update read a number for each of them. And grids of no groups.
  */
 import { concat, convolution, input, trace } from "@kiln-ml/ir";
 import * as nn from "@kiln-ml/nn";

@@ -1,4 +1,7 @@
-/** The playground in a browser: programs run on each target beside their inspection, stop, fail in their line, and travel in links. */
+/**
+ * The playground in a browser: programs run on each target beside their inspection, stop, fail in
+ * their line, and travel in links.
+ */
 import type { Page } from "playwright-core";
 import { test } from "uvu";
 import * as assert from "uvu/assert";

@@ -1,6 +1,6 @@
 /**
- * A native device for tests, where this machine has a C compiler and koffi is installed. Elsewhere the tests that need one
- * are counted as skipped, by name and with the reason.
+ * A native device for tests, where this machine has a C compiler and koffi is installed. Elsewhere
+ * the tests that need one are counted as skipped, by name and with the reason.
  */
 import { DeviceError } from "@kiln-ml/artifact";
 import type { Device } from "@kiln-ml/runtime";

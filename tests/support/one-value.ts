@@ -1,7 +1,7 @@
 /**
- * One tensor has one value, whatever is fused: of a program all intermediates are made outputs, each also as f32, and every
- * node must be what its op makes of the values that its operands have as outputs. What a reader in the same kernel saw of a
- * tensor is then what memory says of it.
+ * One tensor has one value, whatever is fused: of a program all intermediates are made outputs,
+ * each also as f32, and every node must be what its op makes of the values that its operands have
+ * as outputs. What a reader in the same kernel saw of a tensor is then what memory says of it.
  */
 import {
   convert,
@@ -34,7 +34,10 @@ function seenOf(program: Program, feeds: Feeds): Tensor[] {
   return computed.slice(-mostNodes);
 }
 
-/** The program with all of its intermediates as outputs, and each once more as f32, or as f64 where it is that. */
+/**
+ * The program with all of its intermediates as outputs, and each once more as f32, or as f64 where
+ * it is that.
+ */
 export function exposed(program: Program, feeds: Feeds): { program: Program; seen: Tensor[] } {
   const seen = seenOf(program, feeds);
   const wide = (t: Tensor): Tensor => convert(t, t.dtype === "f64" ? "f64" : "f32");
@@ -42,7 +45,10 @@ export function exposed(program: Program, feeds: Feeds): { program: Program; see
   return { program: { inputs: program.inputs, outputs, updates: [] }, seen };
 }
 
-/** Half a unit in the last place is the rounding, and what is rounded may lie on the other side of a tie. */
+/**
+ * Half a unit in the last place is the rounding, and what is rounded may lie on the other side of a
+ * tie.
+ */
 const unit: Partial<Record<Dtype, number>> = { f16: 2 ** -10, bf16: 2 ** -7 };
 const sums = new Set([
   "reduceSum",
@@ -88,7 +94,10 @@ function slackOf(node: Tensor, program: Program, feeds: Feeds, want: Value): Flo
   );
 }
 
-/** Throws unless every node is what its op makes of its operands' values, and has one value in its own dtype and in f32. */
+/**
+ * Throws unless every node is what its op makes of its operands' values, and has one value in its
+ * own dtype and in f32.
+ */
 export async function hasOneValue(
   given: Program,
   feeds: Feeds,

@@ -1,4 +1,7 @@
-/** Runs kernels of the native target, all from one library, each on arrays of its own and one after the other. */
+/**
+ * Runs kernels of the native target, all from one library, each on arrays of its own and one after
+ * the other.
+ */
 import { evaluateExtent, type KernelText } from "@kiln-ml/artifact";
 import { LinearMemory } from "../../runtime/src/devices/linear-memory.ts";
 import { findCompiler } from "../../runtime/src/devices/native/compiler.ts";

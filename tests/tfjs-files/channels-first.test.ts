@@ -1,4 +1,6 @@
-/** An op with channels first gives what TensorFlow.js gives with channels last, the axes put back. */
+/**
+ * An op with channels first gives what TensorFlow.js gives with channels last, the axes put back.
+ */
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { type Case, convolutions } from "./cases.ts";

@@ -1,4 +1,6 @@
-/** Files that are damaged or made to hurt are refused, and the message says where and what to do. */
+/**
+ * Files that are damaged or made to hurt are refused, and the message says where and what to do.
+ */
 import { ArtifactError, GraphError } from "@kiln-ml/ir";
 import { loadTfjs } from "kiln-ml/tfjs";
 import { test } from "uvu";

@@ -1,5 +1,6 @@
 /**
- * The loop: what it learns, measures and tells, in all of its options, and that it equals a loop written by hand.
+ * The loop: what it learns, measures and tells, in all of its options, and that it equals a loop
+ * written by hand.
  */
 import { compile, data, nn, optim, setDefaultTarget, type Tensor } from "kiln-ml";
 import * as train from "kiln-ml/train";

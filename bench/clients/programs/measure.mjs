@@ -1,6 +1,6 @@
 /**
- * What every program of a client uses: sounds that a formula makes, and a clock. Prints one line of JSON with the times, and the
- * numbers by which results are compared.
+ * What every program of a client uses: sounds that a formula makes, and a clock. Prints one line of
+ * JSON with the times, and the numbers by which results are compared.
  */
 const started = performance.now();
 const marks = [];
@@ -14,7 +14,10 @@ export function mark(name) {
 
 const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
 
-/** Calls `work` until it was called often enough or took long enough; the median of its times, without the first. */
+/**
+ * Calls `work` until it was called often enough or took long enough; the median of its times,
+ * without the first.
+ */
 export async function timed(work, { times = 30, limitMs = 5000 } = {}) {
   const taken = [];
   const from = performance.now();

@@ -1,6 +1,6 @@
 /**
- * Ours in the CPU table: `TARGET` and `THREADS` in the environment say what is measured. Inputs are moved to the device
- * once; every run computes its results there.
+ * Ours in the CPU table: `TARGET` and `THREADS` in the environment say what is measured. Inputs are
+ * moved to the device once; every run computes its results there.
  */
 
 import { dataLeaf } from "@kiln-ml/ir";

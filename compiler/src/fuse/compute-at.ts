@@ -77,7 +77,10 @@ function isReady(state: Fusion, group: Group, node: Tensor): boolean {
   return true;
 }
 
-/** The coordinates and levels at which the loops of `group` have as many iterations as `node` elements. */
+/**
+ * The coordinates and levels at which the loops of `group` have as many iterations as `node`
+ * elements.
+ */
 export function candidates(state: Fusion, group: Group, node: Tensor): ComputeAt[] {
   const out: ComputeAt[] = [];
   const size = sizeOf(node.shape);

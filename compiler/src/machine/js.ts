@@ -15,7 +15,9 @@ export const engine: Machine = { name: "js", launch: 0.3e-6, flops: 3.5e9, bytes
 export const maps = {
   /** Elements from which on a map is large. */
   large: 4096,
-  /** Elements an iteration of a large map has that has fewer ops than `cheap`, as a costly op is. */
+  /**
+   * Elements an iteration of a large map has that has fewer ops than `cheap`, as a costly op is.
+   */
   repeated: 4,
   cheap: 12,
 };

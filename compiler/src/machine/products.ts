@@ -35,7 +35,9 @@ export const tileModel = {
  * one, fitted with the same products (2026-11).
  */
 export const pressure = {
-  /** Live values past which a kernel spills: fewer if loads are guarded or tiles differ in shape. */
+  /**
+   * Live values past which a kernel spills: fewer if loads are guarded or tiles differ in shape.
+   */
   live: 170,
   guarded: 155,
   mixed: 10,
@@ -89,7 +91,9 @@ export const matrixModel = {
 export const skinny = {
   /** Sums as short as a small window's: an invocation has all of one, and nothing is joined. */
   shortLength: 49,
-  /** Below this a workgroup for a line, and lines of less than a workgroup, are worse than tiles. */
+  /**
+   * Below this a workgroup for a line, and lines of less than a workgroup, are worse than tiles.
+   */
   leastAlongK: 256,
   leastLines: 32,
   invocations: 256,

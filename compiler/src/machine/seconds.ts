@@ -3,9 +3,9 @@
  * ask here; nothing is measured. `secondsOf` in `machine.ts` is for kernels of any kind.
  *
  * Tiles: time = waves · work of a wave / rate. The rate of a tile was measured on a large product;
- * it falls with occupancy (fewer invocations than fit), and by a prologue and epilogue that count as
- * steps of K. What a schedule knows besides, such as register pressure, is in the rate that it asks
- * with.
+ * it falls with occupancy (fewer invocations than fit), and by a prologue and epilogue that count
+ * as steps of K. What a schedule knows besides, such as register pressure, is in the rate that it
+ * asks with.
  */
 import type { Card } from "./machine.ts";
 import { tileModel as model } from "./products.ts";

@@ -8,8 +8,8 @@ import type { Machine } from "./machine.ts";
 
 /**
  * A thread. Launch: a call from JavaScript takes 3–5 ns; arguments and the choice of the range make
- * it more. Rates: a matmul of 1024, 31.6 GFLOP/s with plain instructions and 37.4 with relaxed ones;
- * a triad beyond the caches, 12–14 GB/s for long rows and less in between (2026-11).
+ * it more. Rates: a matmul of 1024, 31.6 GFLOP/s with plain instructions and 37.4 with relaxed
+ * ones; a triad beyond the caches, 12–14 GB/s for long rows and less in between (2026-11).
  */
 export const thread: Machine = { name: "wasm", launch: 0.1e-6, flops: 30e9, bytes: 10e9 };
 

@@ -19,8 +19,8 @@
  *
  * Elementwise ops on uniform constants fold at any size, movement and reductions up to 64 elements,
  * and only into uniform constants: a folded value never grows the artifact. Never folds random bits
- * or data. A tensor without elements is one too, whatever it is made of: the loop that would compute
- * it runs no times, but loads moved out of that loop would still run.
+ * or data. A tensor without elements is one too, whatever it is made of: the loop that would
+ * compute it runs no times, but loads moved out of that loop would still run.
  */
 import {
   evaluateElement,

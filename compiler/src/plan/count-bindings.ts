@@ -142,7 +142,9 @@ function readsAll(fusion: Fusion, group: Group): boolean {
   return true;
 }
 
-/** Whether a node outside of the group is computed in it: inlined, or since its own kernel is later. */
+/**
+ * Whether a node outside of the group is computed in it: inlined, or since its own kernel is later.
+ */
 function isComputed(fusion: Fusion, group: Group, t: Tensor): boolean {
   const other = fusion.groupOf.get(t);
   return !other || (other !== group && dependsOn(other, group));

@@ -1,6 +1,6 @@
 /**
- * Artifact → files. Verifies what it writes with the checks of the reader, so a file that cannot be loaded is
- * never made. Writes nothing itself; `files.ts` does in Node.
+ * Artifact → files. Verifies what it writes with the checks of the reader, so a file that cannot be
+ * loaded is never made. Writes nothing itself; `files.ts` does in Node.
  */
 import type { Artifact, Constant, KernelText, Modules } from "./artifact.ts";
 import { crc32Text } from "./crc32.ts";
@@ -14,7 +14,8 @@ import { verify } from "./verify.ts";
 import { checkModules, moduleFiles } from "./wasm-modules.ts";
 
 /**
- * The folder form of an artifact: `manifest.json`; `kernels.js`, or `kernels.wasm` and `kernels-relaxed.wasm`, or
+ * The folder form of an artifact: `manifest.json`; `kernels.js`, or `kernels.wasm` and
+ * `kernels-relaxed.wasm`, or
  * `kernels/NAME.wgsl` for each kernel; `weights.safetensors` and `constants.safetensors`, absent when empty. The text of wasm
  * kernels is left out. Keys are paths inside the folder.
  *

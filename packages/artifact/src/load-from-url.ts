@@ -142,7 +142,8 @@ export async function answerOf(url: URL, ask: NonNullable<UrlOptions["fetch"]>):
 /** What a script with kernels exports. Rejects with ArtifactError where it cannot be imported. */
 export async function importKernels(url: URL): Promise<Readonly<Record<string, unknown>>> {
   try {
-    // Bundlers would look for the file, or make the call one that throws; it is fetched where the page runs.
+    // Bundlers would look for the file, or make the call one that throws; it is fetched where the
+    // page runs.
     return (await import(/* @vite-ignore */ /* webpackIgnore: true */ url.href)) as Record<
       string,
       unknown

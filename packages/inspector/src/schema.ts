@@ -1,6 +1,7 @@
 /**
- * What an inspection is: a program, what it was compiled to, and why, as plain JSON. This file is its reference. References are
- * positions: a node, kernel, text or slot is named by its place in the list of that name. Sizes are numbers for `dims`.
+ * What an inspection is: a program, what it was compiled to, and why, as plain JSON. This file is
+ * its reference. References are positions: a node, kernel, text or slot is named by its place in
+ * the list of that name. Sizes are numbers for `dims`.
  */
 
 /** Goes up when a reader of the old form would misread the new one. Fields may be added without. */
@@ -67,7 +68,10 @@ export interface InspectedNode {
   readonly module?: string;
   /** The line of the script that built it: `model.ts:12:5`. */
   readonly site?: string;
-  /** Kernels that compute it, by themselves or inlined in what they compute; empty if it did not reach one. */
+  /**
+   * Kernels that compute it, by themselves or inlined in what they compute; empty if it did not
+   * reach one.
+   */
   readonly kernels: readonly number[];
   /** Whether it is left after the last pass. */
   readonly final: boolean;
@@ -75,7 +79,10 @@ export interface InspectedNode {
 
 export interface InspectedKernel {
   readonly name: string;
-  /** How its loops are made: map, rows, scan, contraction, scatter, sort, attention; absent if unknown. */
+  /**
+   * How its loops are made: map, rows, scan, contraction, scatter, sort, attention; absent if
+   * unknown.
+   */
   readonly kind?: string;
   /** Its loops with their extents: `m [i:64] n [j:10] k [k:784]`. */
   readonly loops?: string;

@@ -1,6 +1,6 @@
 /**
- * The part of the language that programs are written in. What passes, importers and printers need besides is `kiln-ml/ir`; a test
- * says of every name of the IR on which side it is.
+ * The part of the language that programs are written in. What passes, importers and printers need
+ * besides is `kiln-ml/ir`; a test says of every name of the IR on which side it is.
  */
 export {
   type AffineGridOptions,

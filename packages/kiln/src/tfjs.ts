@@ -1,6 +1,7 @@
 /**
- * TensorFlow.js models that run: `loadTfjs` reads model.json and its shards, wherever they are, without TensorFlow.js. The model is of
- * the class that `loadOnnx` gives, and compiles itself for the inputs it is given.
+ * TensorFlow.js models that run: `loadTfjs` reads model.json and its shards, wherever they are,
+ * without TensorFlow.js. The model is of the class that `loadOnnx` gives, and compiles itself for
+ * the inputs it is given.
  */
 import { checkOptions, type OptionNames } from "@kiln-ml/ir";
 import { onnxOptions } from "./onnx/options.ts";
@@ -27,14 +28,16 @@ const tfjsOptions: OptionNames<TfjsOptions> = {
 };
 
 /**
- * Reads a model of TensorFlow.js, a graph model or a layers model; compiles nothing yet. `source` is the URL of a model.json, its files by
- * name or as a list of `File`s, the modules that a package exports, or what a handler of `tf.io` gives. In Node, `loadTfjs` of
+ * Reads a model of TensorFlow.js, a graph model or a layers model; compiles nothing yet. `source`
+ * is the URL of a model.json, its files by name or as a list of `File`s, the modules that a package
+ * exports, or what a handler of `tf.io` gives. In Node, `loadTfjs` of
  * `kiln-ml/node` takes paths too.
  *
  *   const model = await loadTfjs("/models/mobilenet/model.json");
  *   const { probabilities } = await model.run({ input: { type: "float32", dims: [1, 224, 224, 3], data: pixels } });
  *
- * Throws ArtifactError for damaged files, GraphError that lists the ops or layers that are not supported.
+ * Throws ArtifactError for damaged files, GraphError that lists the ops or layers that are not
+ * supported.
  */
 export async function loadTfjs(source: TfjsSource, options: TfjsOptions = {}): Promise<TfjsModel> {
   const { file, dims, onProgress, signal, ...compiling } = checkOptions(

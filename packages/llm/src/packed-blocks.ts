@@ -1,6 +1,6 @@
 /**
- * Blocks of GGUF files as they stay in memory: steps in words and floats for each block, in the form
- * of `quantizedOf`. A row takes one block apart; nothing becomes floats that was not.
+ * Blocks of GGUF files as they stay in memory: steps in words and floats for each block, in the
+ * form of `quantizedOf`. A row takes one block apart; nothing becomes floats that was not.
  */
 import type { Constant } from "kiln-ml/artifact";
 import { halfAt, scaleAndLeast } from "./gguf-blocks.ts";

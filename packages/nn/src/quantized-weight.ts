@@ -20,9 +20,9 @@ const weightOptions: OptionNames<Options> = { bits: 1, block: 1, zeroPoint: 1, a
 /**
  * y = x·Wᵀ, W of 4 or 8 bits in blocks of inputs, zeros at first.
  *
- * x: f32[..., in] → f32[..., out]; `words` u32[out, in′ · bits / 32], `scales` f32[out, in′ / block]
- * and, with a zero point, `offsets` of the same shape; in′ is the next multiple of the block. They
- * are buffers. Throws GraphError for a format that is not built.
+ * x: f32[..., in] → f32[..., out]; `words` u32[out, in′ · bits / 32], `scales` f32[out, in′ /
+ * block] and, with a zero point, `offsets` of the same shape; in′ is the next multiple of the
+ * block. They are buffers. Throws GraphError for a format that is not built.
  *
  * @param inputs Features of x.
  * @param outputs Features of the result.

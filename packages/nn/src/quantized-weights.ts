@@ -1,7 +1,7 @@
 /**
  * Weights of few bits in the place of a network's matrices: steps in words, with a scale for each
- * block of inputs, which are state as weights are. Nothing here trains them; `nn.lora` trains beside
- * them.
+ * block of inputs, which are state as weights are. Nothing here trains them; `nn.lora` trains
+ * beside them.
  */
 import {
   assign,

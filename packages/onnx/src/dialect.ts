@@ -1,6 +1,6 @@
 /**
- * Whose ops a model is made of: how messages begin, and where the row of an op is found. ONNX's own is one; other files whose graphs
- * have the same form bring theirs.
+ * Whose ops a model is made of: how messages begin, and where the row of an op is found. ONNX's own
+ * is one; other files whose graphs have the same form bring theirs.
  */
 import { findRow } from "./ops/index.ts";
 import { refused } from "./ops/refused.ts";

@@ -5,7 +5,8 @@ import { GraphError, type Tensor } from "@kiln-ml/ir";
 import type { Dialect } from "./dialect.ts";
 
 /**
- * A handler needs the values of `tensor`, which depend on inputs. Whoever imports with inputs at hand computes them and imports again with
+ * A handler needs the values of `tensor`, which depend on inputs. Whoever imports with inputs at
+ * hand computes them and imports again with
  * `Known` holding them under `key`; nobody else catches it.
  */
 export class Demand extends GraphError {

@@ -1,5 +1,6 @@
 /**
- * ONNX models as IR: reading and writing files, and import. Knows no device; `kiln-ml/onnx` runs what it makes.
+ * ONNX models as IR: reading and writing files, and import. Knows no device; `kiln-ml/onnx` runs
+ * what it makes.
  */
 
 export { NodeContext, type Result } from "./context.ts";

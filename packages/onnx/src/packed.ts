@@ -1,6 +1,6 @@
 /**
- * Integers of 2 and 4 bits as the graph holds them: several in a byte, from the low end along the last axis, and the ops that take
- * them apart, which become part of whatever reads them.
+ * Integers of 2 and 4 bits as the graph holds them: several in a byte, from the low end along the
+ * last axis, and the ops that take them apart, which become part of whatever reads them.
  */
 import {
   convert,
@@ -15,7 +15,9 @@ import {
 import { dtypeOf } from "./element.ts";
 import type { TensorDef } from "./proto/model.ts";
 
-/** Fewer elements gain nothing, and may be axes or extents, which are read when the graph is built. */
+/**
+ * Fewer elements gain nothing, and may be axes or extents, which are read when the graph is built.
+ */
 const fewest = 256;
 
 /** The integers in bytes x[…, n], as i32 values from 0 to 2^bits − 1 of shape […, n · 8 / bits]. */

@@ -1,5 +1,6 @@
 /**
- * Looks through a whole model, subgraphs and functions included, for ops that no row knows, before anything is built.
+ * Looks through a whole model, subgraphs and functions included, for ops that no row knows, before
+ * anything is built.
  */
 import { GraphError } from "@kiln-ml/ir";
 import type { Dialect } from "./dialect.ts";

@@ -1,7 +1,7 @@
 /**
- * The tensors of a file as leaves of the graph. Floats of more than one element are parameters, so that they can be trained and are
- * stored as weights; single numbers are constants, which fold; the rest is data, in packed bytes where integers have 2 or 4 bits. Each is
- * made once a model.
+ * The tensors of a file as leaves of the graph. Floats of more than one element are parameters, so
+ * that they can be trained and are stored as weights; single numbers are constants, which fold; the
+ * rest is data, in packed bytes where integers have 2 or 4 bits. Each is made once a model.
  */
 import {
   broadcastInDim,

@@ -12,7 +12,10 @@ export declare namespace Env {
   }
   export type WasmPrefixOrFilePaths = WasmPathPrefix | WasmFilePaths;
   export interface WebAssemblyFlags {
-    /** Threads of WebAssembly; 0 or nothing are as many as there are cores. Counts before the first session. */
+    /**
+     * Threads of WebAssembly; 0 or nothing are as many as there are cores. Counts before the first
+     * session.
+     */
     numThreads?: number;
     simd?: boolean | "fixed" | "relaxed";
     trace?: boolean;
@@ -66,7 +69,8 @@ export const env: Env = {
   wasm: {},
   webgl: {} as Env.WebGLFlags,
   webgpu: { profiling: {} } as Env.WebGpuFlags,
-  // No `web`: programs that find one fetch ONNX Runtime's own WebAssembly, which nothing here reads.
+  // No `web`: programs that find one fetch ONNX Runtime's own WebAssembly, which nothing here
+  // reads.
   versions: { common: version, node: version },
   get logLevel(): LogLevel {
     return logLevel;

@@ -1,4 +1,7 @@
-/** Markdown of the repository as pages: anchors as GitHub spells them, links to other pages as those of the site. */
+/**
+ * Markdown of the repository as pages: anchors as GitHub spells them, links to other pages as those
+ * of the site.
+ */
 import MarkdownIt from "markdown-it";
 import { highlighted } from "./highlight.ts";
 
@@ -16,7 +19,9 @@ export interface Document {
   readonly headings: readonly Heading[];
 }
 
-/** Where a link to a file leads: a path from the page, or undefined for what the site does not have. */
+/**
+ * Where a link to a file leads: a path from the page, or undefined for what the site does not have.
+ */
 export type Resolve = (path: string) => string | undefined;
 
 /** The anchor of a heading: words in lower case, joined by hyphens; a repeated one is numbered. */

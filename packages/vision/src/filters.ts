@@ -61,7 +61,8 @@ function padded(
 }
 
 /**
- * y[n, c, i, j] = Σ_{a,b} x[n, c, i + a − (h − 1)/2, j + b − (w − 1)/2]·kernel[a, b], a correlation.
+ * y[n, c, i, j] = Σ_{a,b} x[n, c, i + a − (h − 1)/2, j + b − (w − 1)/2]·kernel[a, b], a
+ * correlation.
  *
  * x: f32[N, C, H, W], kernel: f32[h, w] of odd extents → the same as x. Throws ShapeError on other
  * ranks, for even extents, or where a mirror is shorter than the reach. `kornia.filters.filter2d`,

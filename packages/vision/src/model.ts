@@ -1,5 +1,6 @@
 /**
- * The base of all models here: a module that knows where it runs, and trains itself. What a model computes is its own matter; `train` is
+ * The base of all models here: a module that knows where it runs, and trains itself. What a model
+ * computes is its own matter; `train` is
  * `fit` of `@kiln-ml/train` with settings that suit classes.
  */
 import { augment, DataLoader, type Dataset, type Fields } from "@kiln-ml/data";
@@ -87,8 +88,8 @@ export abstract class VisionModel extends nn.Module {
   /** Sets the mode, as every module does. */
   override train(on?: boolean): this;
   /**
-   * Trains on `data` with AdamW and cross-entropy, unless `config` says otherwise; it takes all options of `fit`, and `lr` and `batch`.
-   * Resolves to what each epoch measured.
+   * Trains on `data` with AdamW and cross-entropy, unless `config` says otherwise; it takes all
+   * options of `fit`, and `lr` and `batch`. Resolves to what each epoch measured.
    *
    *     await vision.googlenet("wasm", { classes: 10 }).train(photos, { epochs: 5, validation });
    */

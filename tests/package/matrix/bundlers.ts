@@ -1,6 +1,7 @@
 /**
- * Bundlers as a user has them: each turns entries of a project into files of a page, or of Node. Installed, pinned, when the matrix is
- * first asked for, into the cache of node_modules: none is needed to develop.
+ * Bundlers as a user has them: each turns entries of a project into files of a page, or of Node.
+ * Installed, pinned, when the matrix is first asked for, into the cache of node_modules: none is
+ * needed to develop.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";

@@ -3,9 +3,10 @@
  * invocation, BK terms of K staged at a time. A model of what each choice costs decides; nothing
  * is measured here.
  *
- * The model is that of `machine/seconds.ts`, with register pressure and edge tiles. Over 42 products
- * whose every tile had been timed its choice took 2 % longer than the best on average; the rate and
- * the number of rounds alone, 10 % (docs/decisions/gpu-contraction.md; tests/gpu/timed-products.test.ts).
+ * The model is that of `machine/seconds.ts`, with register pressure and edge tiles. Over 42
+ * products whose every tile had been timed its choice took 2 % longer than the best on average; the
+ * rate and the number of rounds alone, 10 % (docs/decisions/gpu-contraction.md;
+ * tests/gpu/timed-products.test.ts).
  */
 import { type Dim, maxOfDim } from "@kiln-ml/ir";
 import { edges, tileModel as model, pressure } from "../../machine/products.ts";
@@ -79,8 +80,8 @@ export interface Extents {
 }
 
 /**
- * Cost of edge tiles, whose invocations read much for few results. Fewer than as many invocations as
- * whole tiles have hide no latency, and more find no room beside them.
+ * Cost of edge tiles, whose invocations read much for few results. Fewer than as many invocations
+ * as whole tiles have hide no latency, and more find no room beside them.
  */
 function edgeCost(band: Region): number {
   const { tiling } = band;

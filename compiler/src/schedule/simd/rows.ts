@@ -195,7 +195,10 @@ function bindsIn(body: readonly Stmt[], loop: string): boolean {
   return binds;
 }
 
-/** The loop that is split into parts of about `columns.rows` rows, and how many iterations a part has. */
+/**
+ * The loop that is split into parts of about `columns.rows` rows, and how many iterations a part
+ * has.
+ */
 function partOf(inner: readonly Extent[], parted: boolean) {
   const most = inner.map((l) => maxOfDim(l.extent));
   if (!parted || most.reduce((n, m) => n * m, 1) <= columns.rows)

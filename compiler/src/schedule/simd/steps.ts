@@ -3,8 +3,8 @@
  * the same for a whole block of depth and steps may be fields of words. Reads expressions; makes no
  * loops.
  *
- * Why it matters: Σ (q·s + o)·x over a block is s·Σ q·x + o·Σ x, so that what is the same is applied
- * once a block and not once an element, and sums of small integers stay integers.
+ * Why it matters: Σ (q·s + o)·x over a block is s·Σ q·x + o·Σ x, so that what is the same is
+ * applied once a block and not once an element, and sums of small integers stay integers.
  */
 import { type Dim, type Dtype, symbolsIn } from "@kiln-ml/ir";
 import { call, constant } from "../../kernel/expr.ts";
@@ -18,7 +18,9 @@ export interface Steps {
   readonly offset: Expr | undefined;
 }
 
-/** A value as steps of what does not differ within a block; all of it is a step where nothing is. */
+/**
+ * A value as steps of what does not differ within a block; all of it is a step where nothing is.
+ */
 export function stepsOf(e: Expr, by: Varying): Steps {
   const alone: Steps = { step: e, scale: undefined, offset: undefined };
   if (e.kind !== "call" || e.dtype !== "f32") return alone;

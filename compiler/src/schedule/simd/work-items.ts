@@ -133,7 +133,9 @@ export function overWorkItems(
 const within = (most: number, total: Dim, first: Dim): Dim =>
   isStatic(total) && total % most === 0 ? most : minDim(most, subDim(total, first));
 
-/** Where the sums of a block lie, and how blocks of depth are added to them, if there are several. */
+/**
+ * Where the sums of a block lie, and how blocks of depth are added to them, if there are several.
+ */
 export interface Sums {
   readonly name: string;
   readonly base: Dim;

@@ -168,7 +168,9 @@ function groupOf(p: Printer, s: Of<"loop">, accs: number, count: Dim): Group {
   return { streams: 1, vectors };
 }
 
-/** Instructions of an iteration, roughly; what is the same in all of them is taken out of the loop. */
+/**
+ * Instructions of an iteration, roughly; what is the same in all of them is taken out of the loop.
+ */
 function sizeOf(p: Printer, s: Of<"loop">): number {
   const changes = changedBy(s, p.e.facts);
   const bound = new Set<string>();

@@ -1,6 +1,6 @@
 /**
- * Errors as the user reads them: where in the user's program, what class, what message; one line, and one of repair if the
- * error has it.
+ * Errors as the user reads them: where in the user's program, what class, what message; one line,
+ * and one of repair if the error has it.
  */
 import { relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -33,7 +33,9 @@ export class PlainError extends Error {
   override name = "PlainError";
 }
 
-/** `file:line:column` of the first stack frame in a file that is neither ours, a package's nor Node's. */
+/**
+ * `file:line:column` of the first stack frame in a file that is neither ours, a package's nor Node's.
+ */
 function userFrame(stack: string): string | undefined {
   for (const line of stack.split("\n")) {
     const place = /^\s+at .*?\(?((?:file:\/\/)?[^\s()]+):(\d+):(\d+)\)?$/.exec(line);

@@ -121,7 +121,9 @@ export async function run(args: readonly string[]): Promise<number> {
   return 0;
 }
 
-/** The sections asked for. Throws UsageError for one that does not exist, or not for an artifact. */
+/**
+ * The sections asked for. Throws UsageError for one that does not exist, or not for an artifact.
+ */
 function chosen(value: string | boolean | undefined, isScript: boolean): readonly string[] {
   const all = isScript ? sections : [...ofArtifact];
   if (value === undefined) return usual.filter((name) => all.includes(name));

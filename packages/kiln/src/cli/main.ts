@@ -1,6 +1,6 @@
 /**
- * Chooses the command, and turns what goes wrong into a message and an exit code: 2 for wrong usage, 1 for everything
- * else. No stack is printed unless KILN_DEBUG is set.
+ * Chooses the command, and turns what goes wrong into a message and an exit code: 2 for wrong
+ * usage, 1 for everything else. No stack is printed unless KILN_DEBUG is set.
  */
 import { settings } from "../devices/settings.ts";
 import { version } from "../version.ts";

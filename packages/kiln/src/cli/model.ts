@@ -1,6 +1,6 @@
 /**
- * What `compile`, `inspect` and `bench` take from a script, or from a file of ONNX or TensorFlow.js: a
- * function and the types of its inputs. The forms allowed are in `modelHelp`.
+ * What `compile`, `inspect` and `bench` take from a script, or from a file of ONNX or
+ * TensorFlow.js: a function and the types of its inputs. The forms allowed are in `modelHelp`.
  */
 import { basename, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -53,7 +53,9 @@ const symbolsOf = (inputs: OnnxModel["inputs"]): string[] =>
       : [],
   );
 
-/** The model of an ONNX or TensorFlow.js file, with what belongs to it from the folder it lies in. */
+/**
+ * The model of an ONNX or TensorFlow.js file, with what belongs to it from the folder it lies in.
+ */
 async function graphModel(command: string, path: string, dims: Extents): Promise<Model> {
   const model = await loadedFrom(path, dims);
   checkDims(command, dims, [...new Set(symbolsOf(model.inputs))]);

@@ -1,4 +1,7 @@
-/** The options of a command as rows: what parses them and what help says of them come from the same table. */
+/**
+ * The options of a command as rows: what parses them and what help says of them come from the same
+ * table.
+ */
 import type { OptionTable } from "./usage.ts";
 
 export interface Option {

@@ -21,7 +21,9 @@ export function isArtifact(path: string): boolean {
 
 type Values = Readonly<Record<string, unknown>>;
 
-/** Options that say how a program is compiled, which an artifact is already, and such of scripts. */
+/**
+ * Options that say how a program is compiled, which an artifact is already, and such of scripts.
+ */
 const ofScripts = [
   "threads",
   "no-fusion",
@@ -33,7 +35,9 @@ const ofScripts = [
   "no-check",
 ];
 
-/** Opens an artifact where `--target` says. Throws PlainError for options that mean nothing for it. */
+/**
+ * Opens an artifact where `--target` says. Throws PlainError for options that mean nothing for it.
+ */
 async function opened(command: string, path: string, values: Values): Promise<OpenedModel> {
   const given = ofScripts.filter((name) => values[name]);
   if (given.length > 0)

@@ -1,4 +1,6 @@
-/** `kiln run`: a script, with the target and fusion chosen from outside, and a profile at its end. */
+/**
+ * `kiln run`: a script, with the target and fusion chosen from outside, and a profile at its end.
+ */
 import { statSync } from "node:fs";
 import { resolve } from "node:path";
 import { settings } from "../devices/settings.ts";

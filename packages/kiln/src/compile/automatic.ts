@@ -1,6 +1,7 @@
 /**
- * "auto" for a program: compiled once for its counts, then placed. What has been placed moves only to a faster kind of
- * target, and only for a clear gain, so that two functions never carry their parameters back and forth.
+ * "auto" for a program: compiled once for its counts, then placed. What has been placed moves only
+ * to a faster kind of target, and only for a clear gain, so that two functions never carry their
+ * parameters back and forth.
  */
 import type { Artifact, TargetName } from "@kiln-ml/artifact";
 import type { Compiled, Program } from "@kiln-ml/compiler";
@@ -40,8 +41,8 @@ const speed: Readonly<Record<TargetName, number>> = { js: 0, wasm: 1, native: 2,
 const clearGain = 1.5;
 
 /**
- * Compiles `program` for the target that takes the least time; `home` is where its parameters live. `extents` are those
- * of the inputs at hand, which the estimate is for.
+ * Compiles `program` for the target that takes the least time; `home` is where its parameters live.
+ * `extents` are those of the inputs at hand, which the estimate is for.
  */
 export async function compilePlaced(
   program: Program,
@@ -120,7 +121,10 @@ async function choose(
   return speed[target] > speed[home] && best * clearGain < now ? target : home;
 }
 
-/** Places on this machine. An adapter takes long to open: it is asked for only where the fastest kind would win. */
+/**
+ * Places on this machine. An adapter takes long to open: it is asked for only where the fastest
+ * kind would win.
+ */
 export async function placeHere(counts: Counts): Promise<Placement> {
   const wasm = wasmMissing() ?? { threads: threadsHere() };
   const hopeful = place(counts, { wasm, webgpu: "discrete" });

@@ -1,6 +1,7 @@
 /**
- * The structure of a graph as text, the key of kept programs: nodes by number, parameters by identity, and everything
- * that has a value already (data, results of earlier runs) by type only. Equal keys mean one program serves both.
+ * The structure of a graph as text, the key of kept programs: nodes by number, parameters by
+ * identity, and everything that has a value already (data, results of earlier runs) by type only.
+ * Equal keys mean one program serves both.
  */
 import {
   attrKey,
@@ -14,7 +15,9 @@ import { storedOf } from "../devices/storage.ts";
 
 export interface Structure {
   readonly key: string;
-  /** What stands for a value: data leaves and nodes whose value is known, in the order they are met. */
+  /**
+   * What stands for a value: data leaves and nodes whose value is known, in the order they are met.
+   */
   readonly leaves: readonly Tensor[];
   readonly params: readonly Tensor[];
   /** How many nodes there are. */
@@ -31,7 +34,10 @@ export function askedOf(values: readonly Tensor[], targets: readonly Tensor[] = 
   return { roots, ...structureOf(roots, targets) };
 }
 
-/** The structure of what `roots` are computed from. Parameters count by identity, values by type and number. */
+/**
+ * The structure of what `roots` are computed from. Parameters count by identity, values by type and
+ * number.
+ */
 export function structureOf(roots: readonly Tensor[], targets: readonly Tensor[] = []): Structure {
   const numbers = new Map<Tensor, number>();
   const leaves: Tensor[] = [];

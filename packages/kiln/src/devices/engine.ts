@@ -1,6 +1,6 @@
 /**
- * Programs on devices: states for their leaves, loading, running, and the record of what a run changed. Everything
- * here expects its turn in the queue (`inOrder`).
+ * Programs on devices: states for their leaves, loading, running, and the record of what a run
+ * changed. Everything here expects its turn in the queue (`inOrder`).
  */
 import type { Artifact } from "@kiln-ml/artifact";
 import type { CompileOptions, Program } from "@kiln-ml/compiler";
@@ -94,7 +94,10 @@ export class Runner {
     return Runner.#of(session, artifact, states);
   }
 
-  /** Compiles for the target that takes the least time, or for `home`, where the states live, if that is as good. */
+  /**
+   * Compiles for the target that takes the least time, or for `home`, where the states live, if
+   * that is as good.
+   */
   static async place(
     program: Program,
     options: CodeOptions,
@@ -179,7 +182,10 @@ export const codeOf = (options: CodeOptions): CodeOptions => ({
   ...(settings.fusion === false ? { fusion: false } : {}),
 });
 
-/** The arrays of parameters and data leaves in a session; first values are computed, all in one program. */
+/**
+ * The arrays of parameters and data leaves in a session; first values are computed, all in one
+ * program.
+ */
 export async function arraysOf(
   session: Session,
   leaves: readonly Tensor[],
@@ -206,7 +212,10 @@ async function arrayOf(session: Session, t: Tensor): Promise<DeviceArray> {
   return array;
 }
 
-/** Gives parameters their first values. Each gets an array of its own, because runs change it in place. */
+/**
+ * Gives parameters their first values. Each gets an array of its own, because runs change it in
+ * place.
+ */
 async function initialize(session: Session, params: readonly Tensor[]): Promise<void> {
   const { device } = session;
   const computed: Tensor[] = [];

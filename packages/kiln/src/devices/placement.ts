@@ -1,7 +1,8 @@
 /**
- * Where a program runs if nobody says: the time of a run on each target from the program's own counts, and the target
- * that takes the least. Pure: opens no device, and knows of the machine what it is told. An estimate is good to a factor
- * of two or three; that is enough, because where two targets are that close either will do.
+ * Where a program runs if nobody says: the time of a run on each target from the program's own
+ * counts, and the target that takes the least. Pure: opens no device, and knows of the machine what
+ * it is told. An estimate is good to a factor of two or three; that is enough, because where two
+ * targets are that close either will do.
  */
 import {
   type Artifact,
@@ -211,7 +212,10 @@ function reasonOf(best: Estimate, next: Estimate | undefined): string {
   return `${best.target} is ${lead} ${next.target}: ${phrases[part!]}`;
 }
 
-/** What a device's name says of the adapter. Names that say nothing count as integrated, the slower kind. */
+/**
+ * What a device's name says of the adapter. Names that say nothing count as integrated, the slower
+ * kind.
+ */
 export function adapterKind(name: string): AdapterKind {
   if (/swiftshader|llvmpipe|lavapipe|software|basic render|null backend/i.test(name))
     return "software";

@@ -1,8 +1,9 @@
 /**
- * What the parts of a run cost on each target: milliseconds, and amounts a millisecond. The one table that placement
- * reckons with; says nothing about any particular machine.
+ * What the parts of a run cost on each target: milliseconds, and amounts a millisecond. The one
+ * table that placement reckons with; says nothing about any particular machine.
  *
- * Measured on two cores of a server (AVX-512, Node 20) unless a line says otherwise, rounded to one or two digits.
+ * Measured on two cores of a server (AVX-512, Node 20) unless a line says otherwise, rounded to one
+ * or two digits.
  */
 
 import { engine, thread } from "@kiln-ml/compiler/program";
@@ -47,13 +48,19 @@ export const costs = {
     /** Shader and pipeline. */
     loadKernel: 2,
     /** Transfers are copied twice, by the page and by the driver: assumed, not measured. */
-    /** A card of its own with a fifth of the rates of an H200: matmul 4096 at 29.6 TFLOP/s, a chain at 1.2 TB/s there. */
+    /**
+     * A card of its own with a fifth of the rates of an H200: matmul 4096 at 29.6 TFLOP/s, a chain
+     * at 1.2 TB/s there.
+     */
     discrete: {
       flops: 6e12 / perSecond,
       bytes: 250e9 / perSecond,
       transfer: 3e9 / perSecond,
     },
-    /** One that shares the processor's memory: a twentieth of that arithmetic, and that memory's bandwidth. */
+    /**
+     * One that shares the processor's memory: a twentieth of that arithmetic, and that memory's
+     * bandwidth.
+     */
     integrated: {
       flops: 300e9 / perSecond,
       bytes: 30e9 / perSecond,

@@ -1,5 +1,6 @@
 /**
- * Reading values outside `compile`: the subgraph a tensor needs is compiled and run, pending assignments with it.
+ * Reading values outside `compile`: the subgraph a tensor needs is compiled and run, pending
+ * assignments with it.
  */
 import { ambientUpdates, currentValue, type Tensor } from "@kiln-ml/ir";
 import type { DeviceArray } from "@kiln-ml/runtime/loader";
@@ -17,7 +18,10 @@ function takeUpdates(): Updates {
   return taken;
 }
 
-/** The session where the first of the values lives that lives anywhere; trained parameters first, data last. */
+/**
+ * The session where the first of the values lives that lives anywhere; trained parameters first,
+ * data last.
+ */
 export function homeOf(leaves: readonly Tensor[]): Session | undefined {
   const rank = (t: Tensor) => (t.op !== "param" ? 2 : t.attrs.trainable ? 0 : 1);
   const ordered = [...leaves].sort((a, b) => rank(a) - rank(b));
@@ -42,8 +46,8 @@ export async function flush(): Promise<void> {
 }
 
 /**
- * The value of `t` on a device, computed unless it is known: where the caller says, or where what it
- * is made of lives.
+ * The value of `t` on a device, computed unless it is known: where the caller says, or where what
+ * it is made of lives.
  */
 export async function evaluateTensor(given: Session | undefined, t: Tensor): Promise<DeviceArray> {
   const root = currentValue(t);

@@ -1,6 +1,7 @@
 /**
- * What a script built over very many steps, such as a total over a whole training, is computed in pieces: pieces of one structure are
- * one program, however many there are, and no program grows with the number of steps. Runs nothing that is not asked for.
+ * What a script built over very many steps, such as a total over a whole training, is computed in
+ * pieces: pieces of one structure are one program, however many there are, and no program grows
+ * with the number of steps. Runs nothing that is not asked for.
  */
 import { inlineCalls, type Tensor, topologicalOrder } from "@kiln-ml/ir";
 import { askedOf, isValue, type Structure, structureOf } from "../compile/structure.ts";
@@ -22,7 +23,10 @@ export function readsOf({ params, leaves }: Structure): Read[] {
   return [...found];
 }
 
-/** Computes and keeps what `roots` are made of, as far as it lies deep below them. Gives the session where that was done. */
+/**
+ * Computes and keeps what `roots` are made of, as far as it lies deep below them. Gives the session
+ * where that was done.
+ */
 export async function computeBelow(
   given: Session | undefined,
   roots: readonly Tensor[],
@@ -42,7 +46,10 @@ export async function computeBelow(
 
 const isEnd = (t: Tensor): boolean => t.op === "param" || isValue(t);
 
-/** In order, the nodes of each depth at which is cut that deeper ones read. None where nothing is deep. */
+/**
+ * In order, the nodes of each depth at which is cut that deeper ones read. None where nothing is
+ * deep.
+ */
 function piecesOf(nodes: readonly Tensor[]): Tensor[][] {
   const depths = new Map<Tensor, number>();
   let most = 0;
@@ -64,7 +71,10 @@ function piecesOf(nodes: readonly Tensor[]): Tensor[][] {
   return pieces.flatMap((piece) => [[...piece]]);
 }
 
-/** Of a node that is made of literals alone 0; what several results are read by lies where the node does. */
+/**
+ * Of a node that is made of literals alone 0; what several results are read by lies where the node
+ * does.
+ */
 function depthOf({ op, operands }: Tensor, depths: ReadonlyMap<Tensor, number>): number {
   let depth = -1;
   for (const o of operands) if (!isMadeUp(o, depths)) depth = Math.max(depth, depths.get(o)!);

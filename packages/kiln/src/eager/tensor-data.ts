@@ -1,6 +1,6 @@
 /**
- * What the front door adds to every Tensor: reading its values, giving its memory back, and printing itself.
- * Installed once, when the package is loaded.
+ * What the front door adds to every Tensor: reading its values, giving its memory back, and
+ * printing itself. Installed once, when the package is loaded.
  */
 import {
   fromHost,
@@ -20,12 +20,14 @@ import { evaluateTensor } from "./eager.ts";
 declare module "@kiln-ml/ir" {
   interface Tensor {
     /**
-     * The elements, row-major, in a new typed array: f16 and bf16 as bits, bool as bytes. Computes them if need be, with
-     * assignments made outside `compile`. Rejects with GraphError for a tensor that depends on an input.
+     * The elements, row-major, in a new typed array: f16 and bf16 as bits, bool as bytes. Computes
+     * them if need be, with assignments made outside `compile`. Rejects with GraphError for a
+     * tensor that depends on an input.
      */
     data(): Promise<HostArray>;
     /**
-     * The elements as lists in lists, as `tensor` takes them: numbers, or booleans of bool; of a scalar, one. Otherwise as `data`.
+     * The elements as lists in lists, as `tensor` takes them: numbers, or booleans of bool; of a
+     * scalar, one. Otherwise as `data`.
      * `torch.Tensor.tolist`.
      */
     toList(): Promise<Nested>;
@@ -39,7 +41,10 @@ declare module "@kiln-ml/ir" {
 /** A number or a boolean, or a list of such. */
 export type Nested = number | boolean | readonly Nested[];
 
-/** Begins the read in its turn, so that no later run changes what it sees, and waits for it outside of the queue. */
+/**
+ * Begins the read in its turn, so that no later run changes what it sees, and waits for it outside
+ * of the queue.
+ */
 async function read<T>(t: Tensor, from: (array: DeviceArray) => Promise<T>): Promise<T> {
   const { value } = await inOrder(async () => {
     const begun = from(await evaluateTensor(undefined, t));
@@ -78,7 +83,9 @@ async function listOf(t: Tensor): Promise<Nested> {
   return nested(flat, t.shape as readonly number[]);
 }
 
-/** `data`, `toList` and `item` throw in a trace, rather than reject later: a promise in a function is truthy, whatever it is of. */
+/**
+ * `data`, `toList` and `item` throw in a trace, rather than reject later: a promise in a function is truthy, whatever it is of.
+ */
 const methods = {
   data(this: Tensor): Promise<HostArray> {
     checkOutside("data", this);

@@ -1,6 +1,7 @@
 /**
- * An inspection of a program: compiles it once more, looks on, and writes down what it saw. Behind an `import()`, so that whoever
- * never inspects does not download it. The form is that of `@kiln-ml/inspector`.
+ * An inspection of a program: compiles it once more, looks on, and writes down what it saw. Behind
+ * an `import()`, so that whoever never inspects does not download it. The form is that of
+ * `@kiln-ml/inspector`.
  */
 import { type Artifact, evaluateExtent, printShape, storageBytes } from "@kiln-ml/artifact";
 import { compileProgram, loadTarget, nodesOf, type Program, type Stage } from "@kiln-ml/compiler";
@@ -28,14 +29,21 @@ import { type Limits, nominalLimits, profileOf } from "./profile.ts";
 export interface InspectOptions {
   /** Types of the arguments, if `compile` was given none or others. */
   readonly inputs?: readonly InputSpec[];
-  /** What it is compiled for, which need not be present here; the target of the session by default. */
+  /**
+   * What it is compiled for, which need not be present here; the target of the session by default.
+   */
   readonly target?: Artifact["target"];
   /** Values of symbols, for sizes; their largest, or 32, by default. */
   readonly dims?: Readonly<Record<string, number>>;
-  /** Arguments to time every kernel with, `runs` times (5). As with `profile`, parameters change. */
+  /**
+   * Arguments to time every kernel with, `runs` times (5). As with `profile`, parameters change.
+   */
   readonly profile?: readonly unknown[];
   readonly runs?: number;
-  /** Bytes and operations a second that the machine can do, for the profile; a table's values by default. */
+  /**
+   * Bytes and operations a second that the machine can do, for the profile; a table's values by
+   * default.
+   */
   readonly limits?: Limits;
   /** How a script's line is shown; as it is by default. */
   readonly site?: (site: string) => string;
@@ -86,7 +94,9 @@ interface Seen {
   readonly state: Stage;
 }
 
-/** Compiles before it runs, so that the runs find what was compiled. Throws what compiling throws. */
+/**
+ * Compiles before it runs, so that the runs find what was compiled. Throws what compiling throws.
+ */
 export async function inspectProgram(
   { program, session, code, run }: Inspected,
   options: InspectOptions,

@@ -13,7 +13,9 @@ export interface Limits {
   readonly flops: number;
 }
 
-/** What the table of costs says of a session's target: a machine in the middle, and not this one. */
+/**
+ * What the table of costs says of a session's target: a machine in the middle, and not this one.
+ */
 export function nominalLimits({ target, device }: Session): Limits & { readonly from: string } {
   const second = ({ bytes, flops }: Limits) => ({ bytes: bytes * 1e3, flops: flops * 1e3 });
   if (target === "js") return { ...second(costs.js), from: "Kiln's costs of js" };

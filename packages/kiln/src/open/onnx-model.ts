@@ -1,4 +1,6 @@
-/** A file of a graph as a model: compiled here, for the first of the targets that this machine has. */
+/**
+ * A file of a graph as a model: compiled here, for the first of the targets that this machine has.
+ */
 import { DeviceError, type TargetName } from "@kiln-ml/artifact";
 import type { ValueDef } from "@kiln-ml/onnx";
 import { sessionFor } from "../devices/session.ts";

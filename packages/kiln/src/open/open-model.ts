@@ -1,6 +1,7 @@
 /**
  * `openModel`: from a URL, bytes or files to a model that runs, in one call. Artifacts take the
- * runtime alone; the compiler is loaded for ONNX and TensorFlow.js files, and nothing else. Reads no paths: that is
+ * runtime alone; the compiler is loaded for ONNX and TensorFlow.js files, and nothing else. Reads
+ * no paths: that is
  * `kiln-ml/node`'s.
  */
 import { checkOptions, GraphError, type OptionNames, type TargetName } from "@kiln-ml/artifact";

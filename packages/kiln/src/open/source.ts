@@ -1,15 +1,23 @@
-/** What `openModel` opens, and how it is fetched: with progress, copies that are kept, and a signal that ends it. */
+/**
+ * What `openModel` opens, and how it is fetched: with progress, copies that are kept, and a signal
+ * that ends it.
+ */
 import { ArtifactError, type TargetName } from "@kiln-ml/artifact";
 
 /** A URL, the bytes of a file, or the files of a folder by name. */
 export type ModelFile = string | URL | Uint8Array | ArrayBuffer | ReadonlyMap<string, Uint8Array>;
 
-/** One model, or the same compiled for several targets, of which the first that runs here is taken. */
+/**
+ * One model, or the same compiled for several targets, of which the first that runs here is taken.
+ */
 export type ModelSource = ModelFile | { readonly [K in TargetName]?: ModelFile };
 
 export interface Progress {
   readonly phase: "fetch" | "load" | "ready";
-  /** Bytes that have come, and those that will have, as far as servers say; both 0 where nothing is fetched. */
+  /**
+   * Bytes that have come, and those that will have, as far as servers say; both 0 where nothing is
+   * fetched.
+   */
   readonly loaded: number;
   readonly total: number | undefined;
 }

@@ -1,13 +1,16 @@
 /**
- * Where the files of a TensorFlow.js model come from: a URL, files by name, modules of a package, or the artifacts of `tf.io`. All come to
- * the text of a model.json and the bytes of each of its shards.
+ * Where the files of a TensorFlow.js model come from: a URL, files by name, modules of a package,
+ * or the artifacts of `tf.io`. All come to the text of a model.json and the bytes of each of its
+ * shards.
  */
 import { ArtifactError, fetchBytes } from "@kiln-ml/artifact";
 import type { ImportedModel } from "@kiln-ml/onnx";
 import type { ShardSource } from "@kiln-ml/tfjs-files";
 import { type Fetcher, urlOf } from "./source.ts";
 
-/** What packages export: the model.json as an object, a text or a module, and its shards in order. */
+/**
+ * What packages export: the model.json as an object, a text or a module, and its shards in order.
+ */
 export interface TfjsModules {
   readonly model: object | string;
   readonly weights: readonly ShardSource[];
@@ -84,7 +87,9 @@ function withoutQuery(url: URL): URL {
 const fetchShard = (url: URL, fetcher: Fetcher): Promise<Uint8Array> =>
   fetchBytes(url, Number.MAX_SAFE_INTEGER, fetcher);
 
-/** A text of a model.json, and a way to its shards; each is asked for once, all at the same time. */
+/**
+ * A text of a model.json, and a way to its shards; each is asked for once, all at the same time.
+ */
 export async function readText(
   text: string,
   name: string,

@@ -1,6 +1,6 @@
 /**
- * ONNX Runtime's ops on quantized tensors that compute in floats in between: dequantized, computed, quantized again; and products with
- * weights of few bits.
+ * ONNX Runtime's ops on quantized tensors that compute in floats in between: dequantized, computed,
+ * quantized again; and products with weights of few bits.
  */
 import {
   add,
@@ -94,7 +94,10 @@ function inWords(n: NodeContext, { bits, size, K, N, blocks }: NBits): Tensor | 
   return convert(w.product(a), a.dtype);
 }
 
-/** A·Wᵀ + bias where W[N, K] is held in blocks of few bits, with a scale a block or the one that g_idx names for a column. */
+/**
+ * A·Wᵀ + bias where W[N, K] is held in blocks of few bits, with a scale a block or the one that
+ * g_idx names for a column.
+ */
 function matMulNBits(n: NodeContext): Tensor {
   const [K, N, size] = [n.int("K"), n.int("N"), n.int("block_size")];
   const bits = n.int("bits", 4);

@@ -1,4 +1,7 @@
-/** The playground's page: an editor, a worker for each run, what it says and draws, and the inspector of what it compiled. */
+/**
+ * The playground's page: an editor, a worker for each run, what it says and draws, and the
+ * inspector of what it compiled.
+ */
 import { InspectorFrame } from "../inspector-frame.ts";
 import { byId, h } from "./dom.ts";
 import { Editor, type Names } from "./editor.ts";

@@ -1,4 +1,7 @@
-/** What the playground's page and its worker say to each other. A worker serves one run; the page ends it to stop the program. */
+/**
+ * What the playground's page and its worker say to each other. A worker serves one run; the page
+ * ends it to stop the program.
+ */
 import type { Inspection } from "@kiln-ml/inspector";
 
 export type Target = "js" | "wasm" | "webgpu";

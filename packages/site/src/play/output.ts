@@ -72,7 +72,10 @@ export class Output {
   }
 }
 
-/** Values from the first to the last, the least at the bottom; logarithmic where all are positive and apart. */
+/**
+ * Values from the first to the last, the least at the bottom; logarithmic where all are positive
+ * and apart.
+ */
 export function drawLine(canvas: HTMLCanvasElement, values: readonly number[]): void {
   const scale = devicePixelRatio;
   const [width, height] = [canvas.clientWidth * scale, canvas.clientHeight * scale];

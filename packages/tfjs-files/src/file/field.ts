@@ -127,7 +127,9 @@ export class Field {
     return this.#expected("a number");
   }
 
-  /** A whole number; one beyond ±(2^53 − 1) is that bound, since exporters write the ends of int64. */
+  /**
+   * A whole number; one beyond ±(2^53 − 1) is that bound, since exporters write the ends of int64.
+   */
   whole(): number {
     const x = this.number();
     if (!Number.isInteger(x)) return this.fail(`is ${x}, not a whole number`);

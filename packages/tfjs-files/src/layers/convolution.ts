@@ -95,7 +95,9 @@ function separable(layer: Layer): Tensor {
   return finished(layer, y);
 }
 
-/** The gradient of a convolution along its input, which is linear: its own value does not matter. */
+/**
+ * The gradient of a convolution along its input, which is linear: its own value does not matter.
+ */
 function transposed(layer: Layer): Tensor {
   const [t, w] = [x(layer), weight(layer, "kernel")];
   const axes = w.rank - 2;
@@ -156,7 +158,9 @@ const overImage =
     );
   };
 
-/** What is put around, or cut off, each axis of the image: a number, one for each axis, or pairs. */
+/**
+ * What is put around, or cut off, each axis of the image: a number, one for each axis, or pairs.
+ */
 function sides(layer: Layer, name: string, axes: number): [number, number][] {
   const field = layer.config.get(name);
   if (!field.isList) return range(axes).map(() => [field.count(), field.count()]);

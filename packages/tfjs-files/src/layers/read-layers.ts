@@ -300,7 +300,10 @@ class Calls {
     );
   }
 
-  /** Makes every call after those that it reads. Throws ArtifactError where calls wait for each other. */
+  /**
+   * Makes every call after those that it reads. Throws ArtifactError where calls wait for each
+   * other.
+   */
   inOrder(
     model: Field,
     make: (layer: LayerConfig, at: number, inputs: readonly string[]) => readonly string[],

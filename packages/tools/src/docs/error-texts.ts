@@ -83,7 +83,9 @@ export function messagesInSources(kinds: readonly string[]): ErrorText[] {
   return found.filter(({ text }) => text.replace(/[…\W]/g, "").length > 7);
 }
 
-/** With what is before the title of a test: `test(` or a function at the left margin that makes one. */
+/**
+ * With what is before the title of a test: `test(` or a function at the left margin that makes one.
+ */
 const literal = /(\b\w*[tT]est\(\s*|^\w+\(\s*)?(?:"((?:[^"\\\n]|\\.)*)"|'((?:[^'\\\n]|\\.)*)')/gm;
 /** `op: requirement broken`. */
 const form = /^[a-zA-Z][\w.]*(?: [\w.[\]]+){0,2}: \S/;

@@ -1,23 +1,22 @@
 /**
- * `npm run clients [-- --only PATTERN] [--json] [--strict]`: packages that call ONNX Runtime, unchanged, once with it and once with the
- * face in its place; a table of how far their results are apart, their times, memory and, in pages,
- * the bytes over the wire.
- * `--strict` fails where results differ.
+ * `npm run clients [-- --only PATTERN] [--json] [--strict]`: packages that call ONNX Runtime,
+ * unchanged, once with it and once with the face in its place; a table of how far their results are
+ * apart, their times, memory and, in pages, the bytes over the wire. `--strict` fails where results
+ * differ.
  */
+
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { scriptOptions } from "../../packages/tools/src/script-options.ts";
 import { folderOf, installClients, type Side, sides } from "./install.ts";
 import { runInPage } from "./page.ts";
 import { writeTransformerModels } from "./transformer-models.ts";
 
-const { values: options } = parseArgs({
-  options: {
-    only: { type: "string", default: "" },
-    json: { type: "boolean" },
-    strict: { type: "boolean" },
-  },
+const options = scriptOptions(import.meta.url, {
+  only: { type: "string", default: "" },
+  json: { type: "boolean" },
+  strict: { type: "boolean" },
 });
 
 interface Client {

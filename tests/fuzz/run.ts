@@ -1,28 +1,28 @@
 /**
  * `npm run fuzz -- --ops …`: models of one node against ONNX Runtime; see `ops/front.ts`.
  *
- * `npm run fuzz -- --readers [--count N] [--seed S] [--only NAME] [--case NAME:INDEX]`: every reader of files against
- * damaged and made-up ones. Each input must be read, or refused with an error of ours that names the file and the place, in
- * bounded time and memory; the first that is not is printed with how to run it again, and the command fails.
+ * `npm run fuzz -- --readers [--count N] [--seed S] [--only NAME] [--case NAME:INDEX]`: every
+ * reader of files against damaged and made-up ones. Each input must be read, or refused with an
+ * error of ours that names the file and the place, in bounded time and memory; the first that is
+ * not is printed with how to run it again, and the command fails.
  */
-import { parseArgs } from "node:util";
+
 import { Worker } from "node:worker_threads";
+import { scriptOptions } from "../../packages/tools/src/script-options.ts";
 import { onnxRuntime } from "../support/onnxruntime.ts";
 import { readers } from "./readers.ts";
 import { headOf, rowOf, type Tally, totalOf } from "./tally.ts";
 import type { Job } from "./worker.ts";
 
-const { values } = parseArgs({
-  options: {
-    readers: { type: "boolean" },
-    ops: { type: "boolean" },
-    lenient: { type: "boolean" },
-    first: { type: "string", default: "0" },
-    count: { type: "string" },
-    seed: { type: "string" },
-    only: { type: "string", multiple: true },
-    case: { type: "string" },
-  },
+const values = scriptOptions(import.meta.url, {
+  readers: { type: "boolean" },
+  ops: { type: "boolean" },
+  lenient: { type: "boolean" },
+  first: { type: "string", default: "0" },
+  count: { type: "string" },
+  seed: { type: "string" },
+  only: { type: "string", multiple: true },
+  case: { type: "string" },
 });
 
 function fail(message: string): never {

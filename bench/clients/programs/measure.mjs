@@ -12,7 +12,7 @@ export function mark(name) {
   marks.push({ name, at, ms: at - last });
 }
 
-const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
+export const median = (list) => [...list].sort((a, b) => a - b)[list.length >> 1];
 
 /**
  * Calls `work` until it was called often enough or took long enough; the median of its times,

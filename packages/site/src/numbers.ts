@@ -29,6 +29,7 @@ interface CardResults {
   readonly rows: readonly {
     readonly case: string;
     readonly ms: number;
+    readonly launches?: number;
     readonly peers?: Readonly<Record<string, number>>;
   }[];
 }
@@ -95,6 +96,34 @@ function card(root: string): string {
   return `<h2 id="webgpu">WebGPU on a large card</h2><p>Milliseconds; torch is PyTorch with CUDA on the same card.</p>${table(["case", "Kiln", ...peers], body)}<p class="note">${escaped(machine.card)}, ${escaped(machine.api)}; ${date}, commit ${commit}.</p>`;
 }
 
+function networks(root: string): string {
+  const { machine, date, commit, rows } = read<CardResults>(root, "webgpu-h200-networks");
+  const body = rows.map(({ case: name, ms, launches, peers = {} }) => {
+    const best = Math.min(...Object.values(peers));
+    const ratio = Number.isFinite(best) ? best / ms : undefined;
+    const torch = ["torch", "torch compile"].map((peer) => three(peers[peer]));
+    return [escaped(name), three(ms), ...torch, times(ratio), three(launches)];
+  });
+  const head = ["network", "Kiln", "torch", "torch compile", "times as fast", "launches"];
+  return `<h2 id="networks">Whole networks on that card</h2><p>Milliseconds of a step, beside the better of PyTorch with CUDA, eager and compiled. In half precision PyTorch uses instructions that WebGPU does not have.</p>${table(head, body)}<p class="note">${escaped(machine.card)}, ${escaped(machine.api)}; ${date}, commit ${commit}.</p>`;
+}
+
+/** Programs of ONNX Runtime and of TensorFlow.js that call Kiln in its place. */
+function unchanged(root: string): string {
+  const results = ["onnxruntime", "tfjs", "tfjs-webgpu-h200"].map((name) =>
+    read<Results>(root, name),
+  );
+  const timed = /^(a run|a chunk|a prediction|a pass|a training epoch|create, the first)|^a run at/;
+  const shown = ({ metric, ratio }: Row) => ratio !== undefined && timed.test(metric ?? "");
+  const parts = results.map((r) => {
+    const rows = r.rows
+      .filter(shown)
+      .map((row) => ({ ...row, case: `${row.case}: ${row.metric}` }));
+    return `${against(rows)}${from(r)}`;
+  });
+  return `<h2 id="unchanged">People's programs, unchanged</h2><p>Written for ONNX Runtime or TensorFlow.js, with one line that puts Kiln in its place. Creating a session compiles the model.</p>${parts.join("")}`;
+}
+
 function fusion(root: string): string {
   const results = read<Results>(root, "fusion");
   const rows = results.rows.filter((r) => r.metric === "kernels");
@@ -116,5 +145,5 @@ export const numbersPage = (root: string): string =>
     root: "",
     part: "Speed and size",
     kind: "doc",
-    body: `<main class="page text"><h1>Speed and size</h1><p>Rows as <code>npm run bench</code> measured and kept them; a claim without a row is not made here.</p><h2 id="sizes">What a page downloads</h2>${sizes(root)}${processor(root)}${models(root)}${javascript(root)}${card(root)}${fusion(root)}</main>`,
+    body: `<main class="page text"><h1>Speed and size</h1><p>Rows as <code>npm run bench</code> measured and kept them; a claim without a row is not made here.</p><h2 id="sizes">What a page downloads</h2>${sizes(root)}${processor(root)}${models(root)}${unchanged(root)}${javascript(root)}${card(root)}${networks(root)}${fusion(root)}</main>`,
   });

@@ -315,4 +315,39 @@ test("a Resize to a symbolic extent that is 1 reads the first place of pytorch_h
   near(numbers(y), [5]);
 });
 
+test("losses leave out an ignored class that is none, in a target of the file too", async () => {
+  const logs = [-1, -2, -3, Number.NEGATIVE_INFINITY, -5, -6];
+  const target = { ...int64([0, 7]), dims: [2] };
+  const ignore = { ignore_index: 7, reduction: "none" };
+  for (const fixed of [true, false])
+    for (const [attributes, want] of [
+      [ignore, [1, 0]],
+      [{ ...ignore, reduction: "mean" }, [1]],
+    ] as const) {
+      const y = await one(
+        {
+          inputs: { x: [2, 3], ...(fixed ? {} : { t: [2] }) },
+          types: fixed ? {} : { t: "int64" },
+          initializers: fixed ? { t: target } : {},
+          nodes: [{ op: "NegativeLogLikelihoodLoss", inputs: ["x", "t"], attributes }],
+        },
+        { x: float32([2, 3], logs), ...(fixed ? {} : { t: target }) },
+      );
+      near(numbers(y), want);
+    }
+});
+
+test("Trilu keeps bools", async () => {
+  const y = await one(
+    {
+      inputs: { x: [2, 2] },
+      types: { x: "bool" },
+      nodes: [{ op: "Trilu", inputs: ["x"] }],
+    },
+    { x: bools([2, 2], [1, 1, 1, 0]) },
+  );
+  assert.is(y.type, "bool");
+  near(numbers(y), [1, 1, 0, 0]);
+});
+
 test.run();

@@ -14,6 +14,7 @@ import { dimValue, full, ones, zeros } from "../create.ts";
 import { cumsum } from "../cumulative.ts";
 import { select } from "../elementwise/compare.ts";
 import { convert } from "../elementwise/convert.ts";
+import { kept } from "../elementwise/kept.ts";
 import { takeAlongAxis } from "../gather.ts";
 import { concat, stack } from "../join.ts";
 import { broadcastInDim, expandDims, reshape, slice, transpose } from "../movement.ts";
@@ -205,7 +206,7 @@ export function unique(x: Tensor, options: UniqueOptions): Unique {
   const values =
     typeof size === "function"
       ? found
-      : select(broadcastInDim(indices.greaterEqual(0), found.shape, [a]), found, 0);
+      : kept(broadcastInDim(indices.greaterEqual(0), found.shape, [a]), found);
   return { values, indices, inverse: number, counts };
 }
 

@@ -12,6 +12,7 @@ import { checkTensor, range } from "../apply.ts";
 import type { Operand } from "../broadcast.ts";
 import { select } from "../elementwise/compare.ts";
 import { convert } from "../elementwise/convert.ts";
+import { kept } from "../elementwise/kept.ts";
 import { gather } from "../gather.ts";
 import { broadcastInDim, transpose } from "../movement.ts";
 import { sum } from "../reduce.ts";
@@ -41,7 +42,7 @@ const distance = (shape: readonly Dim[]): Tensor =>
  */
 export function tril(x: Tensor, diagonal: Operand = 0): Tensor {
   checkMatrices("tril", x);
-  return select(distance(x.shape).lessEqual(diagonal), x, 0);
+  return kept(distance(x.shape).lessEqual(diagonal), x);
 }
 
 /**
@@ -56,7 +57,7 @@ export function tril(x: Tensor, diagonal: Operand = 0): Tensor {
  */
 export function triu(x: Tensor, diagonal: Operand = 0): Tensor {
   checkMatrices("triu", x);
-  return select(distance(x.shape).greaterEqual(diagonal), x, 0);
+  return kept(distance(x.shape).greaterEqual(diagonal), x);
 }
 
 /**
@@ -133,7 +134,7 @@ export function diag(x: Tensor, offset = 0): Tensor {
   const low = Math.max(0, -offset);
   const rows = x.pad(0, low, Math.max(0, offset));
   const shape = [size, size];
-  return select(distance(shape).equal(offset), broadcastInDim(rows, shape, [0]), 0);
+  return kept(distance(shape).equal(offset), broadcastInDim(rows, shape, [0]));
 }
 
 /**

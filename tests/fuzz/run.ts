@@ -1,5 +1,6 @@
 /**
- * `npm run fuzz -- --ops …`: models of one node against ONNX Runtime; see `ops/front.ts`.
+ * `npm run fuzz -- --ops [--target js|wasm|native|webgpu] …`: models of one node against ONNX
+ * Runtime; see `ops/front.ts`.
  *
  * `npm run fuzz -- --readers [--count N] [--seed S] [--only NAME] [--case NAME:INDEX]`: every
  * reader of files against damaged and made-up ones. Each input must be read, or refused with an
@@ -8,6 +9,7 @@
  */
 
 import { Worker } from "node:worker_threads";
+import { targetNames } from "@kiln-ml/compiler/program";
 import { scriptOptions } from "../../packages/tools/src/script-options.ts";
 import { onnxRuntime } from "../support/onnxruntime.ts";
 import { readers } from "./readers.ts";
@@ -23,6 +25,7 @@ const values = scriptOptions(import.meta.url, {
   seed: { type: "string" },
   only: { type: "string", multiple: true },
   case: { type: "string" },
+  target: { type: "string" },
 });
 
 function fail(message: string): never {
@@ -49,7 +52,9 @@ async function runOps(): Promise<never> {
   const { fuzzOps } = await import("./ops/front.ts");
   const { lenient = false } = values;
   const only = values.only?.flatMap((list) => list.split(","));
-  const options = { seed, count: total, only, first: Number(values.first), lenient };
+  const target = targetNames.find((name) => name === values.target);
+  if (values.target && !target) fail(`fuzz: --target is one of ${targetNames.join(", ")}`);
+  const options = { seed, count: total, only, first: Number(values.first), lenient, target };
   const agrees = await fuzzOps(options).catch((error: Error) => fail(error.message));
   process.exit(agrees ? 0 : 1);
 }

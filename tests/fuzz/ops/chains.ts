@@ -1,5 +1,6 @@
 /**
- * Samples of what exporters write around an op: extents taken from a tensor, computed with, and given to an op that asks for a shape.
+ * Samples of what exporters write around an op: extents taken from a tensor, computed with, and
+ * given to an op that asks for a shape.
  */
 import type { NodeDef, TensorDef } from "@kiln-ml/onnx";
 import { type Draw, int64, int64s, tensorOf } from "./draw.ts";

@@ -1,6 +1,7 @@
 /**
- * Whether two results are one: types and shapes equal, integers equal, floats within the tolerances of the conformance suite; for half
- * floats, and where an op sums, differences are judged against the greatest number there.
+ * Whether two results are one: types and shapes equal, integers equal, floats within the tolerances
+ * of the conformance suite; for half floats, and where an op sums, differences are judged against
+ * the greatest number there.
  */
 
 import { fromHost, type HostArray } from "@kiln-ml/ir";

@@ -1,5 +1,6 @@
 /**
- * Samples of If, Loop and Scan: with states that grow, values from around, trips and conditions that only a run tells.
+ * Samples of If, Loop and Scan: with states that grow, values from around, trips and conditions
+ * that only a run tells.
  */
 import type { AttributeDef, ElementType, GraphDef, TypeDef } from "@kiln-ml/onnx";
 import { Chain, chain } from "./chains.ts";

@@ -1,5 +1,6 @@
 /**
- * Elementwise ops computed one number at a time, for element types that ONNX Runtime has no kernel of.
+ * Elementwise ops computed one number at a time, for element types that ONNX Runtime has no kernel
+ * of.
  */
 
 import { fromHost, type HostArray } from "@kiln-ml/ir";

@@ -1,14 +1,15 @@
 /**
- * Random choices for models of one node: numbers, shapes, and tensors whose values lie where an op is defined or are the hard ones of
- * their type. Everything follows from one seed.
+ * Random choices for models of one node: numbers, shapes, and tensors whose values lie where an op
+ * is defined or are the hard ones of their type. Everything follows from one seed.
  */
 import { toHost } from "@kiln-ml/ir";
 import { dtypeOf, type ElementType, type TensorDef } from "@kiln-ml/onnx";
 import type { Random } from "../../support/mutate.ts";
 
 /**
- * Which values: `any` has NaN, infinities, zeros of both signs, denormals and the ends of integer types; `finite` is −3 to 3 (0 to 3
- * unsigned), `large` is −1000 to 1000; `positive` has no 0. A pair is a range.
+ * Which values: `any` has NaN, infinities, zeros of both signs, denormals and the ends of integer
+ * types; `finite` is −3 to 3 (0 to 3 unsigned), `large` is −1000 to 1000; `positive` has no 0. A
+ * pair is a range.
  */
 export type Values = "any" | "finite" | "large" | "positive" | readonly [number, number];
 

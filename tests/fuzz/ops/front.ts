@@ -1,10 +1,11 @@
 /**
- * `npm run fuzz -- --ops [--count N] [--seed S] [--only OP] [--case OP:INDEX]`: random models of one node on our targets and on ONNX
- * Runtime. Prints each kind of disagreement once, with how to run it again; the command fails where results differ or only the
- * runtime takes a model.
+ * `npm run fuzz -- --ops [--count N] [--seed S] [--only OP] [--target TARGET]`: random models of
+ * one node on our targets and on ONNX Runtime. Prints each kind of disagreement once, with how to
+ * run it again; the command fails where results differ or only the runtime takes a model.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { fileURLToPath } from "node:url";
+import type { TargetName } from "../../../packages/kiln/src/index.ts";
 import { samplers } from "./samplers.ts";
 import type { Job, Outcome, Reply } from "./worker.ts";
 
@@ -43,6 +44,8 @@ export interface OpsOptions {
   readonly first: number;
   /** Print what only we take, too. */
   readonly lenient: boolean;
+  /** Where samples run; js and wasm by turns by default. */
+  readonly target?: TargetName | undefined;
 }
 
 const faults: readonly Outcome[] = ["differs", "stricter"];
@@ -58,7 +61,7 @@ export async function fuzzOps(
   options: OpsOptions,
   say: (line: string) => void = console.log,
 ): Promise<boolean> {
-  const { seed, count, only, first, lenient } = options;
+  const { seed, count, only, first, lenient, target } = options;
   const ops = only ?? Object.keys(samplers);
   const unknown = ops.find((op) => !samplers[op]);
   if (unknown) throw new RangeError(`fuzz: no samples of ${unknown}`);
@@ -74,7 +77,7 @@ export async function fuzzOps(
   };
   say(`seed ${seed}, ${ops.length} ops`);
   for (let at: number | undefined = first; at !== undefined && at < first + count; ) {
-    at = await runFrom({ seed, ops, first: at, count: first + count - at }, take);
+    at = await runFrom({ seed, ops, first: at, count: first + count - at, target }, take);
     if (at === undefined) break;
     counts.set("ended", (counts.get("ended") ?? 0) + 1);
     say(`${ops[at % ops.length]}: sample ${at} ended the process`);
@@ -82,7 +85,8 @@ export async function fuzzOps(
   }
   const found = [...kinds.values()].sort((a, b) => a.reply.op.localeCompare(b.reply.op));
   for (const { reply, times } of found) {
-    const again = `--ops --seed ${seed}${only ? ` --only ${only}` : ""} --first ${reply.index} --count 1`;
+    const chosen = `${only ? ` --only ${only}` : ""}${target ? ` --target ${target}` : ""}`;
+    const again = `--ops --seed ${seed}${chosen} --first ${reply.index} --count 1`;
     say(
       `\n${reply.op}: ${reply.outcome} (×${times}): ${reply.what}\n  ${reply.text}\n  npm run fuzz -- ${again}`,
     );

@@ -1,5 +1,6 @@
 /**
- * Samples of ops that few models have, and of sequences and optionals, which begin and end within a model.
+ * Samples of ops that few models have, and of sequences and optionals, which begin and end within a
+ * model.
  */
 import { chain } from "./chains.ts";
 import { type Draw, int64, tensorOf } from "./draw.ts";

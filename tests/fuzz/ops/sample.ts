@@ -1,6 +1,7 @@
 /**
- * A sample is one node with its inputs; here it becomes a file. How each input is given (as an initializer, with extents, with symbols,
- * without a shape) is drawn too, since import takes a way of its own for each.
+ * A sample is one node with its inputs; here it becomes a file. How each input is given (as an
+ * initializer, with extents, with symbols, without a shape) is drawn too, since import takes a way
+ * of its own for each.
  */
 import {
   type AttributeDef,

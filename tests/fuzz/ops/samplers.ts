@@ -1,5 +1,6 @@
 /**
- * The table of samples: an op of the standard by its name, one of another domain with the domain in front.
+ * The table of samples: an op of the standard by its name, one of another domain with the domain in
+ * front.
  */
 import { chains } from "./chains.ts";
 import { control } from "./control.ts";

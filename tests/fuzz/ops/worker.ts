@@ -1,8 +1,8 @@
 /**
- * The process that runs samples: each on ONNX Runtime and on one of our targets. It may be killed by what the runtime does to it; the
- * process that started it then goes on behind the sample.
+ * The process that runs samples: each on ONNX Runtime and on one of our targets. It may be killed
+ * by what the runtime does to it; the process that started it then goes on behind the sample.
  */
-import { setThreads } from "../../../packages/kiln/src/index.ts";
+import { setThreads, type TargetName } from "../../../packages/kiln/src/index.ts";
 import { loadOnnx } from "../../../packages/kiln/src/onnx.ts";
 import { seeded } from "../../support/mutate.ts";
 import { type OnnxRuntime, onnxRuntime } from "../../support/onnxruntime.ts";
@@ -17,11 +17,13 @@ export interface Job {
   readonly ops: readonly string[];
   readonly first: number;
   readonly count: number;
+  /** Where samples run; undefined for js and wasm by turns. */
+  readonly target: TargetName | undefined;
 }
 
 /**
- * `same`, `both refuse`; `absent`: the runtime lacks the op or the type; `lenient`: only we take it; `stricter`: only the
- * runtime takes it; `differs`.
+ * `same`, `both refuse`; `absent`: the runtime lacks the op or the type; `lenient`: only we take
+ * it; `stricter`: only the runtime takes it; `differs`.
  */
 export type Outcome = "same" | "both refuse" | "absent" | "lenient" | "stricter" | "differs";
 
@@ -64,7 +66,7 @@ async function onRuntime(ort: OnnxRuntime, given: Given): Promise<Record<string,
   }
 }
 
-const onOurs = async (target: "js" | "wasm", given: Given): Promise<Record<string, Result>> =>
+const onOurs = async (target: TargetName, given: Given): Promise<Record<string, Result>> =>
   (await loadOnnx(given.bytes, { target }).run(given.feeds)) as Record<string, Result>;
 
 /** What the runtime says where it has no kernel, as opposed to a model that is wrong. */
@@ -109,13 +111,15 @@ function judge(
   return ["same", ""];
 }
 
-async function main({ seed, ops, first, count }: Job): Promise<void> {
+async function main({ seed, ops, first, count, target: asked }: Job): Promise<void> {
   const ort = onnxRuntime()!;
   setThreads(1);
   for (let index = first; index < first + count; index++) {
     const op = ops[index % ops.length]!;
     const d = new Draw(seeded(mix(seed, index)));
-    const target = d.chance(0.6) ? "js" : "wasm";
+    // Drawn in any case: a sample is the same on every target.
+    const drawn = d.chance(0.6) ? "js" : "wasm";
+    const target = asked ?? drawn;
     const sample = samplers[op]!(d);
     const given = modelOf(op.replace(/^.*\./, ""), sample, d);
     const theirs = await attempt(() => onRuntime(ort, given));

@@ -14,6 +14,8 @@ interface Case {
   /** Initializers after the inputs. */
   readonly rest?: readonly ReturnType<typeof int64>[];
   readonly type?: "uint64";
+  /** The type of the result, where it is another. */
+  readonly result?: "int64" | "uint64";
 }
 
 const limit = 2147483647n;
@@ -48,6 +50,20 @@ const cases: readonly Case[] = [
   { op: "CumSum", inputs: [[limit, 2n, -2n]], rest: [int64(0)] },
   { op: "MatMul", inputs: [[40000n, 3n], [50000n, 7n]], wanted: [2000000021n] },
   { op: "MatMul", inputs: [[50000n, 3n], [50000n, 7n]] },
+  { op: "Div", inputs: [[-limit - 1n, 7n], [1n, -1n]], wanted: [-limit - 1n, -7n] },
+  { op: "Div", inputs: [[-limit - 1n, 7n], [-1n, 2n]] },
+  { op: "Cast", inputs: [[limit, 0n]], attributes: { to: 13 }, wanted: [limit, 0n] },
+  { op: "Cast", inputs: [[-1n, 0n]], attributes: { to: 13 }, result: "uint64" },
+  { op: "Cast", inputs: [[2n * limit, 0n]], attributes: { to: 7 }, type: "uint64", result: "int64" },
+  { op: "Cast", inputs: [[2n * limit, 0n]], attributes: { to: 12 }, type: "uint64", wanted: [2n * limit, 0n] },
+  { op: "CastLike", inputs: [[2n * limit, 0n]], rest: [int64(0)], type: "uint64", result: "int64" },
+  { op: "CastLike", inputs: [[limit, 0n]], rest: [int64(0)], type: "uint64", wanted: [limit, 0n] },
+  { op: "BitwiseNot", inputs: [[5n, -1n]], wanted: [-6n, 0n] },
+  { op: "BitwiseNot", inputs: [[5n, 1n]], type: "uint64" },
+  { op: "ScatterElements", inputs: [[limit, 5n]], rest: [int64([1]), int64([7])], attributes: { reduction: "add" }, wanted: [limit, 12n] },
+  { op: "ScatterElements", inputs: [[limit, 5n]], rest: [int64([0]), int64([1])], attributes: { reduction: "add" } },
+  { op: "ScatterElements", inputs: [[limit, 5n]], rest: [int64([0]), int64([3])], attributes: { reduction: "mul" } },
+  { op: "ScatterElements", inputs: [[limit, 5n]], rest: [int64([0]), int64([-3])], wanted: [-3n, 5n] },
   { op: "BitShift", inputs: [[1n, 3n], [31n, 2n]], attributes: { direction: "LEFT" }, type: "uint64", wanted: [2147483648n, 12n] },
   { op: "BitShift", inputs: [[1n, 3n], [32n, 2n]], attributes: { direction: "LEFT" }, type: "uint64" },
 ];
@@ -88,7 +104,7 @@ for (const c of cases) {
     assert.instance(error, DtypeError);
     assert.is(
       (error as Error).message,
-      `${c.op} ${c.op}0: a result is beyond the 32 bits that hold ${type}\n  cast to float32 before, or keep the numbers small`,
+      `${c.op} ${c.op}0: a result is beyond the 32 bits that hold ${c.result ?? type}\n  cast to float32 before, or keep the numbers small`,
     );
   });
 }

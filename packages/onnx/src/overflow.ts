@@ -45,7 +45,10 @@ const terms: ReadonlyMap<string, readonly number[] | "all"> = new Map<string, nu
 ]);
 
 /** Which inputs of a node are terms of its 64-bit integer results. */
-export function termsOf({ node, count }: NodeContext): readonly number[] {
+export function termsOf(n: NodeContext): readonly number[] {
+  const { node, count } = n;
+  if (/^Scatter(Elements|ND)$/.test(node.op) && /^(add|mul)$/.test(n.string("reduction", "none")))
+    return [0, 2];
   const own = node.domain === "" ? terms.get(node.op) : undefined;
   return own === "all" ? Array.from({ length: count }, (_, i) => i) : (own ?? []);
 }
@@ -64,6 +67,9 @@ export function overflowOf(
   const { op } = n.node;
   if (op === "Cast" || op === "CastLike") return castOverflow(n.tensor(0), limits);
   if (op === "BitShift") return shiftOverflow(n, tensor);
+  if (op === "Div") return quotientOverflow(n, limits);
+  // The upper half of what 64 bits hold: no complement fits.
+  if (op === "BitwiseNot" && type === "uint64") return tensor.equal(tensor);
   if (termsOf(n).length === 0 || fits(n, tensor, limits)) return undefined;
   const estimate = inFloats();
   return estimate && apart(estimate, tensor);
@@ -81,8 +87,15 @@ function fits(n: NodeContext, tensor: Tensor, limits: Range): boolean {
   return n.node.op === "Sum" ? size * x.length <= limits.high : tensor.op === "constant";
 }
 
-const castOverflow = (x: Tensor, { low, high }: Range): Tensor | undefined => {
-  if (!isFloat(x.dtype)) return undefined;
+/** Integers of the other sign do not fit either: 32 bits would hold them as other numbers. */
+const castOverflow = (x: Tensor, limits: Range): Tensor | undefined => {
+  const { low, high } = limits;
+  if (!isFloat(x.dtype))
+    return within(rangeOf(x), limits)
+      ? undefined
+      : rangeOf(x).low < low
+        ? x.less(low)
+        : x.greater(high);
   const wide = x.dtype === "f64" ? x : convert(x, "f32");
   // NaN is not less than anything.
   return wide
@@ -90,6 +103,14 @@ const castOverflow = (x: Tensor, { low, high }: Range): Tensor | undefined => {
     .and(wide.less(high + 1))
     .not();
 };
+
+/** The least number by −1 is one more than the greatest. */
+function quotientOverflow(n: NodeContext, { low }: Range): Tensor | undefined {
+  const [x, by] = [n.tensor(0), n.tensor(1)];
+  const [over, under] = [rangeOf(x), rangeOf(by)];
+  if (low === 0 || over.low > low || under.low > -1 || under.high < -1) return undefined;
+  return x.equal(low).and(by.equal(-1));
+}
 
 function shiftOverflow(n: NodeContext, y: Tensor): Tensor | undefined {
   if (n.string("direction") !== "LEFT") return undefined;

@@ -350,4 +350,33 @@ test("Trilu keeps bools", async () => {
   near(numbers(y), [1, 1, 0, 0]);
 });
 
+test("Resize that keeps the ratio of extents has one scale for all axes, which is not rounded", async () => {
+  const y = await one(
+    {
+      inputs: { x: [5, 6, 3] },
+      initializers: { sizes: int64([8, 1, 9]) },
+      nodes: [
+        {
+          op: "Resize",
+          inputs: ["x", "", "", "sizes"],
+          attributes: {
+            nearest_mode: "floor",
+            axes: [0, 1, 2],
+            keep_aspect_ratio_policy: "not_larger",
+          },
+        },
+      ],
+    },
+    {
+      x: float32(
+        [5, 6, 3],
+        Array.from({ length: 90 }, (_, i) => i),
+      ),
+    },
+  );
+  assert.equal(y.dims, [1, 1, 1]);
+  // (0 + ½) · 6 − ½ is 2.5 on each axis.
+  near(numbers(y), [2 * 18 + 2 * 3 + 2]);
+});
+
 test.run();

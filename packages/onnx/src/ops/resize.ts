@@ -66,7 +66,10 @@ function targets(n: NodeContext, x: Tensor, axes: readonly number[]): Omit<Line,
   });
 }
 
-/** One scale for all axes: the least or the greatest of those asked for. */
+/**
+ * One scale for all axes, the least or the greatest of those asked for: extents are rounded, and
+ * places are not.
+ */
 function byPolicy(
   n: NodeContext,
   axes: readonly number[],
@@ -83,7 +86,7 @@ function byPolicy(
   const scale = policy === "not_larger" ? Math.min(...ratios) : Math.max(...ratios);
   return axes.map((axis, k) => {
     const to = Math.floor(scale * (from[k] as number) + 0.5);
-    return { axis, from: from[k]!, to, scale: to / (from[k] as number) };
+    return { axis, from: from[k]!, to, scale };
   });
 }
 

@@ -17,6 +17,7 @@ import { hasRoom, mayFloat } from "./kernel-limits.ts";
 import { materialise } from "./materialise.ts";
 import { terminals } from "./reads.ts";
 import { joinScan, scanTakes } from "./scan.ts";
+import { joinSibling } from "./siblings.ts";
 import {
   extentGuess,
   type Fusion,
@@ -120,8 +121,9 @@ function take(state: Fusion, node: Tensor): void {
 
 function join(state: Fusion, node: Tensor): void {
   const { family } = opRecord(node.op);
-  if (family === "contraction") openContraction(state, node);
-  else if (family === "reduce") joinReduce(state, node);
+  if (family === "contraction") {
+    if (!joinSibling(state, node)) openContraction(state, node);
+  } else if (family === "reduce") joinReduce(state, node);
   else if (family === "scatter" || family === "sort") openWhole(state, node, family);
   else if (family === "control") joinControl(state, node);
   else if (isScan(node)) joinScan(state, node);

@@ -91,6 +91,11 @@ export interface Group {
   readonly contraction: Contraction | undefined;
   readonly attention: Attention | undefined;
   readonly members: Map<Tensor, ComputeAt>;
+  /**
+   * Other products of the contraction's `a`, with right operands of their own in the same loops:
+   * the anchors have one shape.
+   */
+  readonly siblings: { readonly anchor: Tensor; readonly b: ContractionOperand }[];
   /** Reduction groups whose sums run along with this contraction's operand `a` or `b`. */
   readonly operandReductions: {
     readonly operand: "a" | "b";

@@ -36,7 +36,9 @@ const isApart = (state: Fusion, g: Group): boolean =>
   [...g.members.keys()].some((m) => state.relief.barriers.has(m));
 
 export function fuseOperandReductions(state: Fusion): void {
-  const hosts = state.groups.filter((g) => g.kind === "contraction" && surelyRuns(g));
+  const hosts = state.groups.filter(
+    (g) => g.kind === "contraction" && g.siblings.length === 0 && surelyRuns(g),
+  );
   if (hosts.length === 0) return;
   const reads = readsOf(state);
   const reading = new Map<Tensor, Group[]>();

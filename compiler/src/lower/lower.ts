@@ -51,6 +51,8 @@ export interface Scheduled {
   readonly recipe?: string;
   /** Parameters that every access takes four elements of at a time. */
   readonly vectorised?: ReadonlySet<string>;
+  /** True where it has no loops for the products of the group together: it computes nothing. */
+  readonly apart?: true;
   /** What it is one of several for; only where the context has choices. */
   readonly choice?: Choice;
 }
@@ -68,6 +70,8 @@ export interface Lowered {
   readonly reads: ReadonlySet<Tensor>;
   /** Nodes it stores, and the tensor each lies in. */
   readonly writes: ReadonlyMap<Tensor, Tensor>;
+  /** True where products of the group are to be kernels of their own: this one is none. */
+  readonly apart?: true;
   /** Of a node with regions, what runs in the place of the kernel, which is empty. */
   readonly control?: Control;
   /** A choice its schedule had, and the kernel for another option. */
@@ -120,6 +124,7 @@ function rebound(like: Lowered, group: Group, of: (t: Tensor) => Tensor): Lowere
     writes: new Map([...like.writes].map(([t, whole]) => [of(t), of(whole)])),
     ...(like.recipe === undefined ? {} : { recipe: like.recipe }),
     ...(like.choice ? { choice: like.choice } : {}),
+    ...(like.apart ? { apart: like.apart } : {}),
   };
 }
 
@@ -201,7 +206,8 @@ function lowerJob(context: LoweringContext, schedule: Schedule): Lowered {
   };
   const chosen = choice ? { choice: { ...choice, kernel: other } } : {};
   const made = main.recipe === undefined ? {} : { recipe: main.recipe };
-  return { group, kernel, tensors, reads, writes: stores, ...made, ...chosen };
+  const apart = main.apart ? { apart: main.apart } : {};
+  return { group, kernel, tensors, reads, writes: stores, ...made, ...chosen, ...apart };
 }
 
 /**
@@ -238,13 +244,16 @@ function bytesOf(params: readonly Kernel["params"][number][]): Dim {
     .reduce<Dim>((sum, p) => addDim(sum, mulDim(p.size, packedBytes(p.dtype))), 0);
 }
 
+const isProduct = ({ anchor, siblings }: Group, t: Tensor): boolean =>
+  t === anchor || siblings.some((s) => s.anchor === t);
+
 /** 2·m·n·k for contractions; elsewhere one operation a node and element. */
 function flopsOf(group: Group): Dim {
   let sum: Dim = 0;
   for (const [t] of group.members) {
     if (t === group.anchor && group.attention) {
       sum = addDim(sum, mulDim(mulDim(2, sizeOf(group.attention.space)), termsOf(group.attention)));
-    } else if (t === group.anchor && group.contraction) {
+    } else if (group.contraction && isProduct(group, t)) {
       const { m, n, batch, k } = group.contraction;
       sum = addDim(sum, mulDim(2, totalOf([...batch, ...m, ...n, ...k])));
     } else if (opRecord(t.op).family === "sort")

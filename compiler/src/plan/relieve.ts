@@ -18,9 +18,16 @@ export class Reliefs implements Relief {
   readonly barriers = new Set<Tensor>();
   readonly forced = new Set<Tensor>();
   readonly cuts = new Set<Tensor>();
+  readonly apart = new Set<Tensor>();
 
   private get size(): number {
     return this.barriers.size + this.forced.size + this.cuts.size;
+  }
+
+  /** Parts the products of each group that no schedule computes together; false if there is none. */
+  part(groups: readonly Group[]): boolean {
+    for (const { siblings } of groups) for (const { anchor } of siblings) this.apart.add(anchor);
+    return groups.length > 0;
   }
 
   /** Relieves each of these; false if there was nothing to do. */

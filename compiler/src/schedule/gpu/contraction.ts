@@ -22,7 +22,9 @@ const few = "few lines";
 export function gpuContraction(given: LoweringContext): Scheduled {
   const { choices } = given;
   const skinny = gpuSkinny(given);
-  if (skinny && !choices) return skinny;
+  const isShared = given.group.siblings.length > 0;
+  if (isShared && !skinny) return { body: [], workgroupSize: 1, apart: true };
+  if (skinny && (isShared || !choices)) return skinny;
   const context = asItLies(given);
   const c = context.group.contraction!;
   const rows = rowsOf(context);

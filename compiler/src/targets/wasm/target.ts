@@ -4,6 +4,7 @@
  * one work item. Sums of large tensors are split into parts in the graph, so that threads share
  * them; the number of parts depends on extents alone.
  */
+import { siblings } from "../../machine/wasm.ts";
 import { splitConcat } from "../../passes/split-concat.ts";
 import { splitReduce } from "../../passes/split-reduce.ts";
 import { serialScatter } from "../../schedule/scatter.ts";
@@ -18,14 +19,19 @@ import { sortFunctions } from "./sort.ts";
 
 export const wasm: Target = {
   name: "wasm",
-  fusionLimits: () => ({ row: Infinity, total: Infinity, bindings: Infinity }),
+  fusionLimits: () => ({
+    row: Infinity,
+    total: Infinity,
+    bindings: Infinity,
+    siblings,
+  }),
   defaultLimits: {},
   startsAnywhere: true,
   passes: [splitConcat, splitReduce],
   schedule: {
     rows: (context) => ({ ...simdRows(context), workgroupSize: 1 }),
     scan: (context) => ({ ...simdScan(context), workgroupSize: 1 }),
-    contraction: (context) => ({ body: simdContraction(context), workgroupSize: 1 }),
+    contraction: simdContraction,
     scatter: (context) => ({ body: serialScatter(context, true), workgroupSize: 1 }),
     sort: (context) => ({ body: lineSort(context), workgroupSize: 1 }),
     beside: (body, guests) => [

@@ -5,6 +5,8 @@
  */
 
 import { attentionFusion } from "../../fuse/attention-group.ts";
+import { skinnyLines } from "../../fuse/contraction.ts";
+import { siblings } from "../../machine/products.ts";
 import { alone, card, guaranteed } from "../../machine/webgpu.ts";
 import { joinSums } from "../../passes/join-sums.ts";
 import { reuseProduct } from "../../passes/reuse-product.ts";
@@ -32,6 +34,7 @@ export const webgpu: Target = {
     total: alone.total,
     attention: attentionFusion,
     guestElements: alone.guest,
+    siblings: { sums: skinnyLines, ...siblings },
     machine: card,
     halves: features.includes("shader-f16"),
     matrixUnits: features.includes("shader-f16") && matrixUnitOf(features) !== undefined,

@@ -2,7 +2,7 @@
  * Products of one left operand on webgpu: with few rows they are one kernel, with all that is made
  * of them, whichever way the memory of their weights runs, and each is what it is alone.
  */
-import { quantizedOf, type Tensor } from "@kiln-ml/ir";
+import { quantizedOf, scatter, type Tensor } from "@kiln-ml/ir";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
@@ -57,10 +57,37 @@ gpuTest("products of few bits and one left operand are one kernel", async () => 
   device.destroy();
 });
 
+gpuTest("products of other extents run beside them, and scatters beside each other", async () => {
+  const device = await open();
+  for (const [rows, k, along] of [
+    [1, 64, true],
+    [2, 300, true],
+    [1, 40, false],
+  ] as const) {
+    const a = x("a", [rows, k]);
+    const weights = [64, 32, 32].map((n, i) => x(`w${i}`, along ? [n, k] : [k, n]));
+    const [q, u, v] = weights.map((w) => a.matmul(along ? w.transpose() : w)) as Tensor[];
+    const p = programOf([a, ...weights], q!.relu(), u!.add(1), u!.mul(v!));
+    assert.is(kernelsOf(p), 1);
+    await agrees(device, `${rows} rows of ${k}, ${along ? "along" : "across"} depth`, p);
+  }
+  const [rows, place, s, t] = [
+    x("rows", [2, 5]),
+    x("place", [2], "i32"),
+    x("s", [9, 5]),
+    x("t", [7, 5]),
+  ];
+  const puts = [s, t].map((kept) => scatter(kept, rows.mul(2), [place], [0], "set"));
+  const p = programOf([rows, place, s, t], ...puts);
+  assert.is(kernelsOf(p), 1);
+  await agrees(device, "scatters", p);
+  device.destroy();
+});
+
 gpuTest("products of more rows, or of too few columns, are apart", async () => {
   const device = await open();
   for (const [rows, n] of [
-    [5, 64],
+    [9, 64],
     [1, 31],
   ] as const) {
     const a = x("a", [rows, 64]);

@@ -33,9 +33,9 @@ const five = (layer: number, around: number): number => 5 * layer + around;
 
 test("a token on wasm", async () => {
   for (const [kvHeads, bits, most] of [
-    [4, undefined, five(14, 4)],
-    [8, undefined, five(13, 4)],
-    [4, 4, five(14, 4)],
+    [4, undefined, five(12, 4)],
+    [8, undefined, five(12, 4)],
+    [4, 4, five(12, 4)],
   ] as const)
     assert.is(await kernelsOf("wasm", kvHeads, bits), most, `${kvHeads} heads, ${bits} bits`);
 });
@@ -44,9 +44,10 @@ test("a token on webgpu", async () => {
   const device = await openWebGpu({ gpu: await heldGpu("backend=null"), allowSoftware: true });
   useDevice(device);
   for (const [kvHeads, bits, most] of [
-    [4, undefined, five(11, 2)],
-    [8, undefined, five(10, 2)],
-    [4, 4, five(11, 2)],
+    [4, undefined, five(8, 2)],
+    [8, undefined, five(8, 2)],
+    // A kernel of queries beside keys and values in words would bind more than eight tensors.
+    [4, 4, five(9, 2)],
   ] as const)
     assert.is(await kernelsOf("webgpu", kvHeads, bits), most, `${kvHeads} heads, ${bits} bits`);
   device.destroy();

@@ -2,7 +2,15 @@
  * Products of one left operand on wasm: with few rows they are one kernel, with all that is made of
  * them, and each is what it is alone; what no schedule computes together is apart.
  */
-import { type Dtype, input, makeValue, quantizedOf, type Tensor, type Value } from "@kiln-ml/ir";
+import {
+  type Dtype,
+  input,
+  makeValue,
+  quantizedOf,
+  scatter,
+  type Tensor,
+  type Value,
+} from "@kiln-ml/ir";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { compileProgram } from "../../compiler/src/all.ts";
@@ -94,6 +102,26 @@ for (const dtype of ["i8", "f16"] as const satisfies readonly Dtype[])
     assert.is(kernelsOf(p), 1);
     await agreesOnWasm(p, feedsOf(p));
   });
+
+test("products of other extents run beside them, and scatters beside each other", async () => {
+  const x = f32("x", 1, 64);
+  const weights = [64, 32, 32].map((n, i) => f32(`w${i}`, n, 64));
+  const [q, u, v] = weights.map((w) => x.matmul(w.transpose()));
+  const products = programOf([x, ...weights], q!.relu(), u!.add(1), u!.mul(v!));
+  const [rows, place, s, t] = [
+    f32("rows", 2, 5),
+    input("place", "i8", [2]),
+    f32("s", 9, 5),
+    f32("t", 7, 5),
+  ];
+  const puts = [s, t].map((kept) =>
+    scatter(kept, rows.mul(2), [place.convert("i32").rem(9)], [0], "set"),
+  );
+  for (const p of [products, programOf([rows, place, s, t], ...puts)]) {
+    assert.is(kernelsOf(p), 1);
+    await agreesOnWasm(p, feedsOf(p));
+  }
+});
 
 test("products are apart where one waits for the other, or no schedule has both", async () => {
   const x = f32("x", 1, 64);

@@ -12,7 +12,7 @@ import type { Attentions } from "./attention.ts";
 import { addMember, findComputeAt, isAligned, openMap } from "./compute-at.ts";
 import { readContraction } from "./contraction.ts";
 import { type ComputeAt, type Group, makeLoop } from "./group.ts";
-import { fuseGuests, fuseOperandReductions } from "./horizontal.ts";
+import { fuseBeside, fuseGuests, fuseOperandReductions } from "./horizontal.ts";
 import { hasRoom, mayFloat } from "./kernel-limits.ts";
 import { materialise } from "./materialise.ts";
 import { terminals } from "./reads.ts";
@@ -79,6 +79,7 @@ function fuseIn(order: readonly Tensor[], ask: Ask, cut: boolean): Fusion {
   materialise(state, order);
   if (on) {
     fuseOperandReductions(state);
+    fuseBeside(state);
     fuseGuests(state);
   }
   return state;

@@ -102,7 +102,7 @@ export interface Group {
     readonly group: Group;
     readonly rename: ReadonlyMap<string, Dim>;
   }[];
-  /** Groups of single elements, or few, computed along with this one. */
+  /** Groups of single elements, or few, and products and scatters, in the kernel of this one. */
   readonly guests: Group[];
   /**
    * Groups whose results this one reads, and those that read its own; changed by `addDependency`

@@ -7,7 +7,8 @@ import { isMovement, opRecord, sizeOf, type Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise, walkAccesses } from "../access.ts";
 import type { Card } from "../machine/machine.ts";
 import { addMember, findComputeAt, openMap } from "./compute-at.ts";
-import { addDependency, dependsOn, type Group } from "./group.ts";
+import { skinnyLines } from "./contraction.ts";
+import { addDependency, dependsOn, type Group, moveDependencies } from "./group.ts";
 import { mayBind } from "./kernel-limits.ts";
 import { readAgain, terminals } from "./reads.ts";
 import { extentGuess, type Fusion, isSingle } from "./state.ts";
@@ -38,8 +39,35 @@ export function materialise(state: Fusion, order: readonly Tensor[]): void {
     for (const o of node.operands) if (!isLeaf(o)) read(o, group ? [group] : by);
   }
   if (state.on && state.limits.halves) dropWidened(state, order);
+  if (state.on) dropForFewRows(state);
   dropEmpty(state);
 }
+
+/**
+ * What an attention of few queries reads once, and which costs little now that all below it is
+ * settled, is computed there: queries turned by sines that are stored. Nothing else reads it.
+ */
+function dropForFewRows(state: Fusion): void {
+  for (const group of state.groups) {
+    const [reader, ...others] = group.users;
+    const [[node, ...more]] = [[...group.members.keys()]];
+    if (group.kind !== "map" || !node || more.length > 0 || state.required.has(node)) continue;
+    if (!reader || others.length > 0 || !hasFewQueries(reader)) continue;
+    const work = workOf(state, node, cheapOps);
+    if (work.costly || work.ops > cheapOps || state.relief.forced.has(node)) continue;
+    if (isSingle(node)) continue;
+    floatAgain(state, node);
+    reader.reads.delete(node);
+    for (const t of terminals(state, node)) reader.reads.add(t);
+    moveDependencies(group, reader);
+  }
+}
+
+/** An attention of so few rows that each of its queries is read once. */
+const hasFewQueries = ({ attention }: Group): boolean => {
+  const queries = attention?.space.at(-2);
+  return typeof queries === "number" && queries <= skinnyLines;
+};
 
 /** Groups all of whose members came to float. */
 function dropEmpty({ groups }: Fusion): void {

@@ -107,7 +107,7 @@ export interface Relief {
   readonly forced: ReadonlySet<Tensor>;
   /** Pointwise nodes at which a long kernel ends and the next begins. */
   readonly cuts: ReadonlySet<Tensor>;
-  /** Products that join no other of their left operand: the schedule has no loops for them. */
+  /** Products and scatters that share a kernel with no other: the schedule has no loops for them. */
   readonly apart: ReadonlySet<Tensor>;
 }
 

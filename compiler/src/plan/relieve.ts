@@ -24,10 +24,10 @@ export class Reliefs implements Relief {
     return this.barriers.size + this.forced.size + this.cuts.size;
   }
 
-  /** Parts the products of each group that no schedule computes together; false if there is none. */
-  part(groups: readonly Group[]): boolean {
-    for (const { siblings } of groups) for (const { anchor } of siblings) this.apart.add(anchor);
-    return groups.length > 0;
+  /** Parts what no schedule computes together; false if there is none. */
+  part(anchors: readonly Tensor[]): boolean {
+    for (const t of anchors) this.apart.add(t);
+    return anchors.length > 0;
   }
 
   /** Relieves each of these; false if there was nothing to do. */

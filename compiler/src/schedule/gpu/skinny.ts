@@ -94,14 +94,21 @@ export function otherSkinny(context: LoweringContext): [string, () => Scheduled]
     const name = runsAlongK(s)
       ? `few lines, ${cut.size} invocations`
       : `few lines, ${cut.run} and ${cut.together}`;
-    found.set(name, () => gpuSkinny(context, cut)!);
+    found.set(name, () => gpuSkinny(context, false, cut)!);
   }
   return [...found];
 }
 
-/** Undefined where no operand has few lines, or tiles are better. */
-export function gpuSkinny(context: LoweringContext, cut = usual): Scheduled | undefined {
-  const s = skinnyOf(context, cut);
+/**
+ * Undefined where no operand has few lines, or tiles are better, which does not matter where the
+ * kernel is `shared` with other products: a launch is worth more.
+ */
+export function gpuSkinny(
+  context: LoweringContext,
+  shared = false,
+  cut = usual,
+): Scheduled | undefined {
+  const s = skinnyOf(context, cut, shared);
   if (!s) return undefined;
   const { batch } = context.group.contraction!;
   const [count, lines] = [totalOf(s.few.loops) as number, totalOf(s.many[0].loops)];
@@ -115,7 +122,7 @@ export function gpuSkinny(context: LoweringContext, cut = usual): Scheduled | un
   };
 }
 
-function skinnyOf(context: LoweringContext, cut: Cut): Skinny | undefined {
+function skinnyOf(context: LoweringContext, cut: Cut, shared = false): Skinny | undefined {
   const { m, n, k, a, b } = context.group.contraction!;
   const { operandReductions, siblings } = context.group;
   if (operandReductions.length > 0) return undefined;
@@ -135,8 +142,7 @@ function skinnyOf(context: LoweringContext, cut: Cut): Skinny | undefined {
   const s: Skinny = { context, few, many, k, length, lane: makeLoop("lane", 4), cut };
   if (!runsAlongK(s)) return many.every((side) => !runsAlongK(s, side)) ? s : undefined;
   if (!many.every((side) => runsAlongK(s, side))) return undefined;
-  // A launch that is saved is worth more than what tiles gain.
-  return siblings.length === 0 && maxOfDim(length) < limits.leastAlongK ? undefined : s;
+  return !shared && maxOfDim(length) < limits.leastAlongK ? undefined : s;
 }
 
 interface Part {

@@ -34,7 +34,8 @@ import { dtypeOf } from "./work-items.ts";
 
 export function simdContraction(context: LoweringContext): Scheduled {
   const body = phasesOf(context);
-  return body ? { body, workgroupSize: 1 } : { body: [], workgroupSize: 1, apart: true };
+  if (body) return { body, workgroupSize: 1 };
+  return { body: [], workgroupSize: 1, apart: context.group.siblings.map((s) => s.anchor) };
 }
 
 /** Undefined where no loops compute the products of a group together. */

@@ -8,6 +8,7 @@ import { siblings } from "../../machine/wasm.ts";
 import { splitConcat } from "../../passes/split-concat.ts";
 import { splitReduce } from "../../passes/split-reduce.ts";
 import { serialScatter } from "../../schedule/scatter.ts";
+import { besidePhases } from "../../schedule/simd/beside.ts";
 import { simdContraction } from "../../schedule/simd/contraction.ts";
 import { simdRows } from "../../schedule/simd/rows.ts";
 import { simdScan } from "../../schedule/simd/scan.ts";
@@ -34,12 +35,7 @@ export const wasm: Target = {
     contraction: simdContraction,
     scatter: (context) => ({ body: serialScatter(context, true), workgroupSize: 1 }),
     sort: (context) => ({ body: lineSort(context), workgroupSize: 1 }),
-    beside: (body, guests) => [
-      ...guests.flatMap((guest) => simdRows(guest).body),
-      // Threads share what follows.
-      { kind: "barrier" },
-      ...body,
-    ],
+    beside: besidePhases,
   },
   emit: (kernel) => emitWasm(kernel),
   link: (kernels) => {

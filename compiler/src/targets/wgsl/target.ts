@@ -16,8 +16,8 @@ import { splitContraction } from "../../passes/split-contraction.ts";
 import { splitReduce } from "../../passes/split-reduce.ts";
 import { splitScan } from "../../passes/split-scan.ts";
 import { gpuAttention } from "../../schedule/gpu/attention.ts";
+import { besideGrid } from "../../schedule/gpu/beside.ts";
 import { gpuContraction } from "../../schedule/gpu/contraction.ts";
-import { besideGrid } from "../../schedule/gpu/gpu.ts";
 import { matrixUnitOf } from "../../schedule/gpu/matrix-unit.ts";
 import { gpuRows } from "../../schedule/gpu/rows.ts";
 import { gpuScan } from "../../schedule/gpu/scan.ts";
@@ -54,7 +54,7 @@ export const webgpu: Target = {
   schedule: {
     rows: gpuRows,
     scan: gpuScan,
-    contraction: gpuContraction,
+    contraction: (context) => gpuContraction(context),
     scatter: gpuScatter,
     sort: gpuSort,
     attention: gpuAttention,

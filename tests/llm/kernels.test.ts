@@ -33,9 +33,9 @@ const five = (layer: number, around: number): number => 5 * layer + around;
 
 test("a token on wasm", async () => {
   for (const [kvHeads, bits, most] of [
-    [4, undefined, five(12, 4)],
-    [8, undefined, five(12, 4)],
-    [4, 4, five(12, 4)],
+    [4, undefined, five(11, 3)],
+    [8, undefined, five(11, 3)],
+    [4, 4, five(11, 3)],
   ] as const)
     assert.is(await kernelsOf("wasm", kvHeads, bits), most, `${kvHeads} heads, ${bits} bits`);
 });

@@ -3,7 +3,7 @@
  * in a reader's kernel where they line up or in a kernel of their own. First takes members out of
  * groups that are cheaper to recompute from another stored value than to store.
  */
-import { isMovement, opRecord, sizeOf, type Tensor } from "@kiln-ml/ir";
+import { isMovement, opRecord, sameShape, sizeOf, type Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise, walkAccesses } from "../access.ts";
 import type { Card } from "../machine/machine.ts";
 import { addMember, findComputeAt, openMap } from "./compute-at.ts";
@@ -48,17 +48,21 @@ export function materialise(state: Fusion, order: readonly Tensor[]): void {
  * settled, is computed there: queries turned by sines that are stored. Nothing else reads it.
  */
 function dropForFewRows(state: Fusion): void {
+  const mayFloat = (t: Tensor): boolean => {
+    if (state.required.has(t) || state.relief.forced.has(t) || isSingle(t)) return false;
+    const work = workOf(state, t, cheapOps);
+    return !work.costly && work.ops <= cheapOps;
+  };
   for (const group of state.groups) {
     const [reader, ...others] = group.users;
-    const [[node, ...more]] = [[...group.members.keys()]];
-    if (group.kind !== "map" || !node || more.length > 0 || state.required.has(node)) continue;
+    const nodes = [...group.members.keys()];
+    if (group.kind !== "map" || nodes.length === 0 || !nodes.every(mayFloat)) continue;
     if (!reader || others.length > 0 || !hasFewQueries(reader)) continue;
-    const work = workOf(state, node, cheapOps);
-    if (work.costly || work.ops > cheapOps || state.relief.forced.has(node)) continue;
-    if (isSingle(node)) continue;
-    floatAgain(state, node);
-    reader.reads.delete(node);
-    for (const t of terminals(state, node)) reader.reads.add(t);
+    for (const t of nodes) floatAgain(state, t);
+    for (const t of nodes) {
+      reader.reads.delete(t);
+      for (const read of terminals(state, t)) reader.reads.add(read);
+    }
     moveDependencies(group, reader);
   }
 }
@@ -189,10 +193,32 @@ function store(state: Fusion, node: Tensor, by: ReadonlySet<Group>): void {
       }
       return;
     }
-  const own = openMap(state, node);
+  const own = joinedMap(state, node, by) ?? openMap(state, node);
   for (const g of by) g.reads.add(node);
   // A reader that the new kernel waits for goes on computing the node for itself.
   for (const g of by) if (!dependsOn(own, g)) addDependency(g, own);
+}
+
+/**
+ * A kernel of elements of the same shape that reads some of what `node` is made of, and now
+ * computes it too: both halves of queries that turn. None of its members may wait for the node's
+ * readers.
+ */
+function joinedMap(state: Fusion, node: Tensor, by: ReadonlySet<Group>): Group | undefined {
+  const { on, relief, limits } = state;
+  if (!on || relief.barriers.has(node) || relief.forced.has(node)) return undefined;
+  const read = terminals(state, node);
+  for (const t of read)
+    for (const g of isSingle(t) ? [] : (state.readingGroups.get(t) ?? [])) {
+      if (g.kind !== "map" || !sameShape(g.outerSpace.shape, node.shape)) continue;
+      if ([...by].some((r) => r === g || dependsOn(g, r))) continue;
+      const tensors = new Set([...g.reads, ...read, ...g.waiting.keys(), node]);
+      const p = tensors.size <= limits.bindings && findComputeAt(state, g, node);
+      if (!p) continue;
+      addMember(state, g, node, p);
+      return g;
+    }
+  return undefined;
 }
 
 /** True if every read of `node` in `host` is at the coordinates at which it would be computed. */

@@ -4,6 +4,7 @@
  */
 import {
   type Dtype,
+  dotGeneral,
   input,
   makeValue,
   quantizedOf,
@@ -122,6 +123,22 @@ test("products of other extents run beside them, and scatters beside each other"
     await agreesOnWasm(p, feedsOf(p));
   }
 });
+
+// Their panels and sums have the same names in both phases, and other sizes.
+for (const [rows, columns, depth] of [
+  [2, 3, 5],
+  [3, 2, 41],
+] as const)
+  test(`a gradient's two products of [${rows},${columns}] beside each other`, async () => {
+    const [g, w, h] = [f32("g", rows, columns), f32("w", columns, depth), f32("h", rows, depth)];
+    const p = programOf(
+      [g, w, h],
+      g.matmul(w),
+      dotGeneral(g, h, { lhsContract: [0], rhsContract: [0] }),
+    );
+    assert.is(kernelsOf(p), 1);
+    await agreesOnWasm(p, feedsOf(p));
+  });
 
 test("products are apart where one waits for the other, or no schedule has both", async () => {
   const x = f32("x", 1, 64);

@@ -244,6 +244,7 @@ function fuseAndLower(
       if (over && relief.addAll(over, fusion, stored)) continue;
     }
     const kernels = fusion.groups.map((g) => lower(fusion, g, stored));
+    if (relief.part(kernels.flatMap((k) => k.apart ?? []))) continue;
     const ordered = order(program, kernels);
     const over = kernels.filter((k) => bindingsOf(k, ordered).size > limits.bindings);
     const groups = over.map((k) => k.group);

@@ -12,11 +12,12 @@ import type { Attentions } from "./attention.ts";
 import { addMember, findComputeAt, isAligned, openMap } from "./compute-at.ts";
 import { readContraction } from "./contraction.ts";
 import { type ComputeAt, type Group, makeLoop } from "./group.ts";
-import { fuseGuests, fuseOperandReductions } from "./horizontal.ts";
+import { fuseBeside, fuseGuests, fuseOperandReductions } from "./horizontal.ts";
 import { hasRoom, mayFloat } from "./kernel-limits.ts";
 import { materialise } from "./materialise.ts";
 import { terminals } from "./reads.ts";
 import { joinScan, scanTakes } from "./scan.ts";
+import { joinSibling } from "./siblings.ts";
 import {
   extentGuess,
   type Fusion,
@@ -78,6 +79,7 @@ function fuseIn(order: readonly Tensor[], ask: Ask, cut: boolean): Fusion {
   materialise(state, order);
   if (on) {
     fuseOperandReductions(state);
+    fuseBeside(state);
     fuseGuests(state);
   }
   return state;
@@ -120,8 +122,9 @@ function take(state: Fusion, node: Tensor): void {
 
 function join(state: Fusion, node: Tensor): void {
   const { family } = opRecord(node.op);
-  if (family === "contraction") openContraction(state, node);
-  else if (family === "reduce") joinReduce(state, node);
+  if (family === "contraction") {
+    if (!joinSibling(state, node)) openContraction(state, node);
+  } else if (family === "reduce") joinReduce(state, node);
   else if (family === "scatter" || family === "sort") openWhole(state, node, family);
   else if (family === "control") joinControl(state, node);
   else if (isScan(node)) joinScan(state, node);

@@ -91,13 +91,18 @@ export interface Group {
   readonly contraction: Contraction | undefined;
   readonly attention: Attention | undefined;
   readonly members: Map<Tensor, ComputeAt>;
+  /**
+   * Other products of the contraction's `a`, with right operands of their own in the same loops:
+   * the anchors have one shape.
+   */
+  readonly siblings: { readonly anchor: Tensor; readonly b: ContractionOperand }[];
   /** Reduction groups whose sums run along with this contraction's operand `a` or `b`. */
   readonly operandReductions: {
     readonly operand: "a" | "b";
     readonly group: Group;
     readonly rename: ReadonlyMap<string, Dim>;
   }[];
-  /** Groups of single elements, or few, computed along with this one. */
+  /** Groups of single elements, or few, and products and scatters, in the kernel of this one. */
   readonly guests: Group[];
   /**
    * Groups whose results this one reads, and those that read its own; changed by `addDependency`

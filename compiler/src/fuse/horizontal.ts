@@ -1,7 +1,8 @@
 /**
- * Merges small kernels into large ones that run anyway: a column sum of an operand of a contraction
- * (the gradient of a bias) runs along with the packing of that operand, and updates of single
- * numbers (step counters, seeds) run beside another kernel. Runs last in fusion.
+ * Merges small kernels into others that run anyway: a column sum of an operand of a contraction
+ * (the gradient of a bias) runs along with the packing of that operand, products of few rows and
+ * scatters of few updates run beside their like, and updates of single numbers (step counters,
+ * seeds) beside another kernel. Runs last in fusion.
  */
 import {
   type Dim,
@@ -22,7 +23,7 @@ import {
   moveDependencies,
 } from "./group.ts";
 import { terminals } from "./reads.ts";
-import type { Fusion } from "./state.ts";
+import type { Fusion, SiblingLimits } from "./state.ts";
 
 /** Two groups neither of which waits for the other. */
 const independent = (a: Group, b: Group): boolean => !dependsOn(a, b) && !dependsOn(b, a);
@@ -36,7 +37,9 @@ const isApart = (state: Fusion, g: Group): boolean =>
   [...g.members.keys()].some((m) => state.relief.barriers.has(m));
 
 export function fuseOperandReductions(state: Fusion): void {
-  const hosts = state.groups.filter((g) => g.kind === "contraction" && surelyRuns(g));
+  const hosts = state.groups.filter(
+    (g) => g.kind === "contraction" && g.siblings.length === 0 && surelyRuns(g),
+  );
   if (hosts.length === 0) return;
   const reads = readsOf(state);
   const reading = new Map<Tensor, Group[]>();
@@ -237,6 +240,48 @@ function bindingsOf(state: Fusion, reads: Reads, group: Group): Set<Tensor> {
       if (state.required.has(m) || outside) out.add(reads.heldBy(m));
     }
   return out;
+}
+
+/**
+ * Lets products of few rows run beside one of the same left operand, such as queries beside keys
+ * and values, and scatters of few updates beside each other, where neither waits for the other:
+ * they are launches that memory does not make up for.
+ */
+export function fuseBeside(state: Fusion): void {
+  const { siblings: limits } = state.limits;
+  if (!limits) return;
+  const isAlone = (g: Group): boolean =>
+    isApart(state, g) || state.relief.apart.has(g.anchor!) || !surelyRuns(g);
+  const parts = state.groups.filter((g) => besideKey(g, limits) !== undefined && !isAlone(g));
+  if (parts.length < 2) return;
+  const [isFree, reads] = [freedom(state), readsOf(state)];
+  const hosts = new Map<Tensor | "scatter", Group[]>();
+  for (const part of parts) {
+    const key = besideKey(part, limits)!;
+    const known = hosts.get(key) ?? [];
+    hosts.set(key, known);
+    const host = known.find(
+      (g) => independent(g, part) && isFree(g, part) && bindable(state, reads, g, part),
+    );
+    if (!host) {
+      known.push(part);
+      continue;
+    }
+    host.guests.push(part);
+    absorb(state, host, part);
+  }
+}
+
+/** What groups have in common that run beside each other. */
+function besideKey(g: Group, limits: SiblingLimits): Tensor | "scatter" | undefined {
+  const few = (d: Dim): boolean => typeof d === "number" && d <= limits.sums;
+  if (g.kind === "scatter")
+    return few(sizeOf(g.anchor!.operands[2]!.shape)) ? "scatter" : undefined;
+  const c = g.contraction;
+  if (!c || g.operandReductions.length > 0) return undefined;
+  const extents = (loops: readonly Loop[]): Dim => sizeOf(loops.map((l) => l.extent));
+  const isSuited = few(extents(c.m)) && minOfDim(extents(c.n)) >= limits.columns;
+  return isSuited ? c.a.operand : undefined;
 }
 
 /**

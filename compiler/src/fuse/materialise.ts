@@ -3,11 +3,12 @@
  * in a reader's kernel where they line up or in a kernel of their own. First takes members out of
  * groups that are cheaper to recompute from another stored value than to store.
  */
-import { isMovement, opRecord, sizeOf, type Tensor } from "@kiln-ml/ir";
+import { isMovement, opRecord, sameShape, sizeOf, type Tensor } from "@kiln-ml/ir";
 import { isLeaf, isPointwise, walkAccesses } from "../access.ts";
 import type { Card } from "../machine/machine.ts";
 import { addMember, findComputeAt, openMap } from "./compute-at.ts";
-import { addDependency, dependsOn, type Group } from "./group.ts";
+import { skinnyLines } from "./contraction.ts";
+import { addDependency, dependsOn, type Group, moveDependencies } from "./group.ts";
 import { mayBind } from "./kernel-limits.ts";
 import { readAgain, terminals } from "./reads.ts";
 import { extentGuess, type Fusion, isSingle } from "./state.ts";
@@ -38,8 +39,39 @@ export function materialise(state: Fusion, order: readonly Tensor[]): void {
     for (const o of node.operands) if (!isLeaf(o)) read(o, group ? [group] : by);
   }
   if (state.on && state.limits.halves) dropWidened(state, order);
+  if (state.on) dropForFewRows(state);
   dropEmpty(state);
 }
+
+/**
+ * What an attention of few queries reads once, and which costs little now that all below it is
+ * settled, is computed there: queries turned by sines that are stored. Nothing else reads it.
+ */
+function dropForFewRows(state: Fusion): void {
+  const mayFloat = (t: Tensor): boolean => {
+    if (state.required.has(t) || state.relief.forced.has(t) || isSingle(t)) return false;
+    const work = workOf(state, t, cheapOps);
+    return !work.costly && work.ops <= cheapOps;
+  };
+  for (const group of state.groups) {
+    const [reader, ...others] = group.users;
+    const nodes = [...group.members.keys()];
+    if (group.kind !== "map" || nodes.length === 0 || !nodes.every(mayFloat)) continue;
+    if (!reader || others.length > 0 || !hasFewQueries(reader)) continue;
+    for (const t of nodes) floatAgain(state, t);
+    for (const t of nodes) {
+      reader.reads.delete(t);
+      for (const read of terminals(state, t)) reader.reads.add(read);
+    }
+    moveDependencies(group, reader);
+  }
+}
+
+/** An attention of so few rows that each of its queries is read once. */
+const hasFewQueries = ({ attention }: Group): boolean => {
+  const queries = attention?.space.at(-2);
+  return typeof queries === "number" && queries <= skinnyLines;
+};
 
 /** Groups all of whose members came to float. */
 function dropEmpty({ groups }: Fusion): void {
@@ -161,10 +193,32 @@ function store(state: Fusion, node: Tensor, by: ReadonlySet<Group>): void {
       }
       return;
     }
-  const own = openMap(state, node);
+  const own = joinedMap(state, node, by) ?? openMap(state, node);
   for (const g of by) g.reads.add(node);
   // A reader that the new kernel waits for goes on computing the node for itself.
   for (const g of by) if (!dependsOn(own, g)) addDependency(g, own);
+}
+
+/**
+ * A kernel of elements of the same shape that reads some of what `node` is made of, and now
+ * computes it too: both halves of queries that turn. None of its members may wait for the node's
+ * readers.
+ */
+function joinedMap(state: Fusion, node: Tensor, by: ReadonlySet<Group>): Group | undefined {
+  const { on, relief, limits } = state;
+  if (!on || relief.barriers.has(node) || relief.forced.has(node)) return undefined;
+  const read = terminals(state, node);
+  for (const t of read)
+    for (const g of isSingle(t) ? [] : (state.readingGroups.get(t) ?? [])) {
+      if (g.kind !== "map" || !sameShape(g.outerSpace.shape, node.shape)) continue;
+      if ([...by].some((r) => r === g || dependsOn(g, r))) continue;
+      const tensors = new Set([...g.reads, ...read, ...g.waiting.keys(), node]);
+      const p = tensors.size <= limits.bindings && findComputeAt(state, g, node);
+      if (!p) continue;
+      addMember(state, g, node, p);
+      return g;
+    }
+  return undefined;
 }
 
 /** True if every read of `node` in `host` is at the coordinates at which it would be computed. */

@@ -25,6 +25,8 @@ export interface FusionLimits {
    * single ones.
    */
   readonly guestElements?: number;
+  /** Which products of one left operand share a kernel; none does without. */
+  readonly siblings?: SiblingLimits;
   /** Whether products of f16 are so fast that bringing their operands limits them. */
   readonly matrixUnits?: boolean;
   /** What casts beforehand are weighed by. */
@@ -33,6 +35,16 @@ export interface FusionLimits {
   readonly halves?: boolean;
   /** How softmax(q·kᵀ)·v is found and becomes one group, on targets that can. */
   readonly attention?: AttentionFusion;
+}
+
+export interface SiblingLimits {
+  /** Most sums of one column of each: rows times products. */
+  readonly sums: number;
+  /** Least columns, and least terms of a sum. */
+  readonly columns: number;
+  readonly depth: number;
+  /** Whether memory of the right operands has to run along depth. */
+  readonly alongDepth: boolean;
 }
 
 /**
@@ -87,7 +99,7 @@ export interface Fusion {
 /** Called while fusion stands where the decision was made. */
 export type Refused = (fusion: Fusion, group: Group, node: Tensor) => void;
 
-/** What to take out of kernels that bound too many tensors, when fusion runs again. */
+/** What to do apart when fusion runs again: kernels bound too many tensors, or had no schedule. */
 export interface Relief {
   /** Nodes that join no kernel of what they read. */
   readonly barriers: ReadonlySet<Tensor>;
@@ -95,9 +107,16 @@ export interface Relief {
   readonly forced: ReadonlySet<Tensor>;
   /** Pointwise nodes at which a long kernel ends and the next begins. */
   readonly cuts: ReadonlySet<Tensor>;
+  /** Products and scatters that share a kernel with no other: the schedule has no loops for them. */
+  readonly apart: ReadonlySet<Tensor>;
 }
 
-export const noRelief: Relief = { barriers: new Set(), forced: new Set(), cuts: new Set() };
+export const noRelief: Relief = {
+  barriers: new Set(),
+  forced: new Set(),
+  cuts: new Set(),
+  apart: new Set(),
+};
 
 /** Adds an empty group. */
 export function openGroup(
@@ -113,6 +132,7 @@ export function openGroup(
     contraction: undefined,
     attention: undefined,
     members: new Map(),
+    siblings: [],
     operandReductions: [],
     guests: [],
     deps: new Set(),

@@ -40,8 +40,8 @@ export interface Schedule {
   sort(context: LoweringContext): Scheduled;
   /** Absent where the fusion limits rule such groups out. */
   attention?(context: LoweringContext): Scheduled;
-  /** A kernel's statements with those that compute single elements put beside them. */
-  beside(body: readonly Stmt[], guests: readonly LoweringContext[]): Stmt[];
+  /** A kernel with what runs beside it: groups of few elements, products and scatters. */
+  beside(main: Scheduled, guests: readonly LoweringContext[]): Scheduled;
 }
 
 export interface Scheduled {
@@ -51,6 +51,11 @@ export interface Scheduled {
   readonly recipe?: string;
   /** Parameters that every access takes four elements of at a time. */
   readonly vectorised?: ReadonlySet<string>;
+  /**
+   * Products and scatters of the group that it has no loops for beside the others: they are to be
+   * kernels of their own, and this is none.
+   */
+  readonly apart?: readonly Tensor[];
   /** What it is one of several for; only where the context has choices. */
   readonly choice?: Choice;
 }
@@ -68,6 +73,8 @@ export interface Lowered {
   readonly reads: ReadonlySet<Tensor>;
   /** Nodes it stores, and the tensor each lies in. */
   readonly writes: ReadonlyMap<Tensor, Tensor>;
+  /** As of what was scheduled: it is no kernel where there are any. */
+  readonly apart?: readonly Tensor[];
   /** Of a node with regions, what runs in the place of the kernel, which is empty. */
   readonly control?: Control;
   /** A choice its schedule had, and the kernel for another option. */
@@ -120,6 +127,7 @@ function rebound(like: Lowered, group: Group, of: (t: Tensor) => Tensor): Lowere
     writes: new Map([...like.writes].map(([t, whole]) => [of(t), of(whole)])),
     ...(like.recipe === undefined ? {} : { recipe: like.recipe }),
     ...(like.choice ? { choice: like.choice } : {}),
+    ...(like.apart ? { apart: like.apart.map(of) } : {}),
   };
 }
 
@@ -172,9 +180,10 @@ function lowerJob(context: LoweringContext, schedule: Schedule): Lowered {
   resetNames();
   const { group, storage, reads, writes } = context;
   const kind = group.kind === "map" || group.kind === "control" ? "rows" : group.kind;
-  const main = schedule[kind]!(context);
+  const own = schedule[kind]!(context);
   const guests = group.guests.map((part) => ({ ...context, group: part }));
-  const body = countedNames(guests.length ? schedule.beside(main.body, guests) : main.body, madeUp);
+  const main = guests.length ? schedule.beside(own, guests) : own;
+  const body = countedNames(main.apart ? [] : main.body, madeUp);
   const params = used(context.buffers, body);
   const kernel: Kernel = {
     name: nameOf(group),
@@ -201,7 +210,8 @@ function lowerJob(context: LoweringContext, schedule: Schedule): Lowered {
   };
   const chosen = choice ? { choice: { ...choice, kernel: other } } : {};
   const made = main.recipe === undefined ? {} : { recipe: main.recipe };
-  return { group, kernel, tensors, reads, writes: stores, ...made, ...chosen };
+  const apart = main.apart ? { apart: main.apart } : {};
+  return { group, kernel, tensors, reads, writes: stores, ...made, ...chosen, ...apart };
 }
 
 /**
@@ -238,13 +248,16 @@ function bytesOf(params: readonly Kernel["params"][number][]): Dim {
     .reduce<Dim>((sum, p) => addDim(sum, mulDim(p.size, packedBytes(p.dtype))), 0);
 }
 
+const isProduct = ({ anchor, siblings }: Group, t: Tensor): boolean =>
+  t === anchor || siblings.some((s) => s.anchor === t);
+
 /** 2·m·n·k for contractions; elsewhere one operation a node and element. */
 function flopsOf(group: Group): Dim {
   let sum: Dim = 0;
   for (const [t] of group.members) {
     if (t === group.anchor && group.attention) {
       sum = addDim(sum, mulDim(mulDim(2, sizeOf(group.attention.space)), termsOf(group.attention)));
-    } else if (t === group.anchor && group.contraction) {
+    } else if (group.contraction && isProduct(group, t)) {
       const { m, n, batch, k } = group.contraction;
       sum = addDim(sum, mulDim(2, totalOf([...batch, ...m, ...n, ...k])));
     } else if (opRecord(t.op).family === "sort")

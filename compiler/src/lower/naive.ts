@@ -3,7 +3,7 @@
  * no target. Loops say what is true of them: `parallel` iterations are independent, `simd` ones but
  * for accumulators, `serial` ones in no way; schedules choose among what that allows.
  */
-import { isFloat, substitute } from "@kiln-ml/ir";
+import { isFloat, substitute, type Tensor } from "@kiln-ml/ir";
 import { type ContractionOperand, type Loop, makeLoop } from "../fuse/group.ts";
 import { call, constant, ref } from "../kernel/expr.ts";
 import type { Expr, Stmt } from "../kernel/kernel.ts";
@@ -72,10 +72,16 @@ export function elementOf(
   return choose(guard, value, constant(value.dtype, 0));
 }
 
-/** What a contraction stores for an element of the product, given its sum. */
-export function epilogueOf(context: LoweringContext, sum: Expr): Stmt[] {
-  const [block, anchor] = [openBlock(context), context.group.anchor!];
-  block.bind(anchor, inDtype(sum, anchor.dtype));
+/** The products of a contraction's group: its anchor first. */
+export const productsOf = ({ group }: LoweringContext): readonly Tensor[] => [
+  group.anchor!,
+  ...group.siblings.map((s) => s.anchor),
+];
+
+/** What a contraction stores for an element of its products, given the sum of each. */
+export function epilogueOf(context: LoweringContext, ...sums: readonly Expr[]): Stmt[] {
+  const block = openBlock(context);
+  for (const [i, t] of productsOf(context).entries()) block.bind(t, inDtype(sums[i]!, t.dtype));
   storeMembers(context, block, new Map());
   return block.body;
 }

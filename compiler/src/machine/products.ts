@@ -105,6 +105,9 @@ export const skinny = {
   together: [4, 8] as const,
 };
 
+/** Products of one left operand in one kernel: what `skinny` takes, of any depth (2026-11). */
+export const siblings = { columns: skinny.leastLines, depth: 2, alongDepth: false };
+
 /** Windows of convolutions (2026-11). */
 export const windows = {
   /** Windows of at most this many places are walked place by place. */

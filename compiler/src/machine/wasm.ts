@@ -97,6 +97,12 @@ export const dots = {
   sumsInFlight: 9,
 };
 
+/**
+ * Products of one left operand in one kernel: sums of one column of each, as many as one product of
+ * four rows has; depth and layout are what `dots` and `inBlocks` take (2026-11).
+ */
+export const siblings = { sums: 4, columns: 1, depth: dots.leastRun, alongDepth: true };
+
 /** Products of weights in blocks, docs/decisions/quantised-weights.md (2026-11). */
 export const inBlocks = {
   /** Steps that a lane adds up in one block, and blocks that it adds up: errors grow with both. */

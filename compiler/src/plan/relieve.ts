@@ -18,9 +18,16 @@ export class Reliefs implements Relief {
   readonly barriers = new Set<Tensor>();
   readonly forced = new Set<Tensor>();
   readonly cuts = new Set<Tensor>();
+  readonly apart = new Set<Tensor>();
 
   private get size(): number {
     return this.barriers.size + this.forced.size + this.cuts.size;
+  }
+
+  /** Parts what no schedule computes together; false if there is none. */
+  part(anchors: readonly Tensor[]): boolean {
+    for (const t of anchors) this.apart.add(t);
+    return anchors.length > 0;
   }
 
   /** Relieves each of these; false if there was nothing to do. */

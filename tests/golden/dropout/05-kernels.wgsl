@@ -1,7 +1,8 @@
-// less_mul on a grid of 1 × 1 × 1
+// select_mul on a grid of 1 × 1 × 1
 @group(0) @binding(0) var<storage, read> key: array<u32>;
-@group(0) @binding(1) var<storage, read_write> less: array<vec4<u32>>;
-@group(0) @binding(2) var<storage, read_write> mul: array<vec4<f32>>;
+@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
+@group(0) @binding(2) var<storage, read_write> select0: array<vec4<f32>>;
+@group(0) @binding(3) var<storage, read_write> mul: array<vec4<f32>>;
 
 @compute @workgroup_size(256)
 fn main(
@@ -54,16 +55,13 @@ fn main(
     let t36 = ((t34 << vec4<u32>(vec4<u32>(15u))) | (t34 >> vec4<u32>(vec4<u32>(17u)))) ^ t35;
     let t37 = t35 + t36;
     let t38 = vec4<f32>(((t37 + (((t36 << vec4<u32>(vec4<u32>(26u))) | (t36 >> vec4<u32>(vec4<u32>(6u)))) ^ t37) + vec4<u32>(t7)) >> vec4<u32>(vec4<u32>(8u)))) * vec4<f32>(5.9604645e-8) < vec4<f32>(0.75);
-    less[lid] = select(vec4<u32>(0u), vec4<u32>(1u), t38);
+    select0[lid] = select(vec4<f32>(0.0), x[lid] * vec4<f32>(1.3333334), t38);
     mul[lid] = vec4<f32>(t38) * vec4<f32>(1.3333334);
   }
 }
 
-// select on a grid of 1 × 1 × 1
-@group(0) @binding(0) var<storage, read> less: array<vec4<u32>>;
-@group(0) @binding(1) var<storage, read> x: array<vec4<f32>>;
-@group(0) @binding(2) var<storage, read_write> select0: array<vec4<f32>>;
-@group(0) @binding(3) var<storage, read_write> key: array<u32>;
+// add on a grid of 1 × 1 × 1
+@group(0) @binding(0) var<storage, read_write> key: array<u32>;
 
 @compute @workgroup_size(256)
 fn main(
@@ -72,10 +70,7 @@ fn main(
 ) {
   let lid = i32(invocation);
   let chunk = i32(workgroup.x);
-  for (var first = lid; first < 2; first += 256) {
-    key[first] = key[first] + u32(first);
-  }
-  if (lid <= 5) {
-    select0[lid] = select(vec4<f32>(0.0), x[lid] * vec4<f32>(1.3333334), less[lid] != vec4<u32>(0u));
+  if (lid <= 1) {
+    key[lid] = key[lid] + u32(lid);
   }
 }

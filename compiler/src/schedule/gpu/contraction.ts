@@ -19,10 +19,15 @@ import { hasNativeHalf, tileBytes, workgroupLimitsOf } from "./workgroup-limits.
 
 const few = "few lines";
 
-export function gpuContraction(given: LoweringContext): Scheduled {
+/** With `guest` the product is in a kernel of others, as where it has siblings or such guests. */
+export function gpuContraction(given: LoweringContext, guest = false): Scheduled {
   const { choices } = given;
-  const skinny = gpuSkinny(given);
-  if (skinny && !choices) return skinny;
+  const { siblings, guests } = given.group;
+  const isShared = guest || siblings.length > 0 || guests.some((g) => g.kind === "contraction");
+  const skinny = gpuSkinny(given, isShared);
+  const apart = siblings.map((s) => s.anchor);
+  if (apart.length > 0 && !skinny) return { body: [], workgroupSize: 1, apart };
+  if (skinny && (isShared || !choices)) return skinny;
   const context = asItLies(given);
   const c = context.group.contraction!;
   const rows = rowsOf(context);

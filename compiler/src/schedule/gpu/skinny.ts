@@ -65,7 +65,8 @@ const otherCuts: readonly Cut[] = [
 interface Skinny {
   readonly context: LoweringContext;
   readonly few: Side;
-  readonly many: Side;
+  /** The operand with many lines, of each product of the few. */
+  readonly many: readonly [Side, ...Side[]];
   readonly k: readonly Loop[];
   readonly length: Dim;
   readonly lane: Loop;
@@ -93,17 +94,24 @@ export function otherSkinny(context: LoweringContext): [string, () => Scheduled]
     const name = runsAlongK(s)
       ? `few lines, ${cut.size} invocations`
       : `few lines, ${cut.run} and ${cut.together}`;
-    found.set(name, () => gpuSkinny(context, cut)!);
+    found.set(name, () => gpuSkinny(context, false, cut)!);
   }
   return [...found];
 }
 
-/** Undefined where no operand has few lines, or tiles are better. */
-export function gpuSkinny(context: LoweringContext, cut = usual): Scheduled | undefined {
-  const s = skinnyOf(context, cut);
+/**
+ * Undefined where no operand has few lines, or tiles are better, which does not matter where the
+ * kernel is `shared` with other products: a launch is worth more.
+ */
+export function gpuSkinny(
+  context: LoweringContext,
+  shared = false,
+  cut = usual,
+): Scheduled | undefined {
+  const s = skinnyOf(context, cut, shared);
   if (!s) return undefined;
   const { batch } = context.group.contraction!;
-  const [count, lines] = [totalOf(s.few.loops) as number, totalOf(s.many.loops)];
+  const [count, lines] = [totalOf(s.few.loops) as number, totalOf(s.many[0].loops)];
   const number = makeLoop("batch", totalOf(batch));
   const scheduled = runsAlongK(s) ? alongK(s, count) : alongLines(s, count, lines);
   const body = [...decode(batch, number.at), ...scheduled.body];
@@ -114,22 +122,27 @@ export function gpuSkinny(context: LoweringContext, cut = usual): Scheduled | un
   };
 }
 
-function skinnyOf(context: LoweringContext, cut: Cut): Skinny | undefined {
+function skinnyOf(context: LoweringContext, cut: Cut, shared = false): Skinny | undefined {
   const { m, n, k, a, b } = context.group.contraction!;
-  if (context.group.operandReductions.length > 0) return undefined;
+  const { operandReductions, siblings } = context.group;
+  if (operandReductions.length > 0) return undefined;
   const [rows, columns] = [totalOf(m), totalOf(n)];
   const [left, right] = [
     { operand: a, loops: m },
     { operand: b, loops: n },
   ];
-  const aFew = maxOfDim(rows) <= maxOfDim(columns);
-  const [few, many] = aFew ? [left, right] : [right, left];
+  const aFew = siblings.length > 0 || maxOfDim(rows) <= maxOfDim(columns);
+  const [few, one] = aFew ? [left, right] : [right, left];
+  const others = siblings.map((s) => ({ operand: s.b, loops: n }));
+  const many: Skinny["many"] = [one, ...others];
   const [count, lines] = aFew ? [rows, columns] : [columns, rows];
   const length = totalOf(k);
   if (typeof count !== "number" || count === 0 || count > skinnyLines) return undefined;
   if (maxOfDim(length) === 0 || maxOfDim(lines) < limits.leastLines) return undefined;
   const s: Skinny = { context, few, many, k, length, lane: makeLoop("lane", 4), cut };
-  return runsAlongK(s) && maxOfDim(length) < limits.leastAlongK ? undefined : s;
+  if (!runsAlongK(s)) return many.every((side) => !runsAlongK(s, side)) ? s : undefined;
+  if (!many.every((side) => runsAlongK(s, side))) return undefined;
+  return !shared && maxOfDim(length) < limits.leastAlongK ? undefined : s;
 }
 
 interface Part {
@@ -138,16 +151,20 @@ interface Part {
   readonly body: readonly Stmt[];
 }
 
-const sumOf = (i: number): string => `c${i}`;
+/** Of one of the few lines with one of the products. */
+const sumOf = (i: number, product = 0): string => (product === 0 ? `c${i}` : `c${i}_${product}`);
+
+/** The sums of one of the few lines, of all products. */
+const sumsAt = (s: Skinny, i: number): string[] => s.many.map((_, p) => sumOf(i, p));
 const lastOf = (loops: readonly Loop[]): Loop | undefined =>
   loops.filter((l) => l.extent !== 1).at(-1);
 
-/** True if the memory of the operand with many lines runs along k. */
-function runsAlongK(s: Skinny): boolean {
-  const [own, inner] = [lastOf(s.many.loops), lastOf(s.k)];
+/** True if the memory of an operand with many lines runs along k. */
+function runsAlongK(s: Skinny, side = s.many[0]): boolean {
+  const [own, inner] = [lastOf(side.loops), lastOf(s.k)];
   if (!own || !inner) return own === undefined;
   let votes = 0;
-  const { operand, coords } = s.many.operand;
+  const { operand, coords } = side.operand;
   walkExpr(openBlock(s.context).at(operand, coords), {
     expr: (e) => {
       if (e.kind !== "load") return;
@@ -178,31 +195,43 @@ function products(
   line: Rename,
   inside: readonly Condition[],
 ) {
-  const { dtype } = s.many.operand.operand;
-  const many = elementOf(s, s.many, new Map([...at, ...line]), inside);
+  const { dtype } = s.few.operand.operand;
+  const isShared = s.many.length > 1;
+  const nameOf = (p: number): string => (p === 0 ? `m${tag}` : `m${tag}_${p}`);
   return [
-    ...many.body,
-    { kind: "let", name: `m${tag}`, value: many.value },
+    ...s.many.flatMap((side, p): Stmt[] => {
+      const { body, value } = elementOf(s, side, new Map([...at, ...line]), inside);
+      return [...body, { kind: "let", name: nameOf(p), value }];
+    }),
     ...range(count).flatMap((i): Stmt[] => {
       const few = elementOf(s, s.few, new Map([...at, ...decoded(s.few.loops, i)]), inside);
-      return [...few.body, { kind: "fma", name: sumOf(i), a: few.value, b: ref(`m${tag}`, dtype) }];
+      const name = `f${tag}_${i}`;
+      const a = isShared ? ref(name, dtype) : few.value;
+      return [
+        ...few.body,
+        ...(isShared ? [{ kind: "let", name, value: few.value } as const] : []),
+        ...s.many.map((_, p): Stmt => {
+          return { kind: "fma", name: sumOf(i, p), a, b: ref(nameOf(p), dtype) };
+        }),
+      ];
     }),
-  ] as Stmt[];
+  ];
 }
 
 /** A workgroup takes one line; its invocations take fours of k, or single places, in turn. */
 function alongK(s: Skinny, count: number, fours = comeInFours(s.k)): Part {
   const { size } = s.cut;
   const me = makeLoop("me", size);
-  const group = makeLoop("line", totalOf(s.many.loops));
-  const line = decoded(s.many.loops, group.at);
+  const { loops } = s.many[0];
+  const group = makeLoop("line", totalOf(loops));
+  const line = decoded(loops, group.at);
   const places = fours ? floorDiv(s.length, 4) : s.length;
   const step = makeLoop("step", ceilDiv(places, size));
   const place = addDim(mulDim(step.at, size), me.at);
   const at = fours ? decodedQuads(s.k, place, s.lane.at) : decoded(s.k, place);
   const body = products(s, count, 0, at, line, [isBelow(place, places)]);
   if (fours && isDynamic(body)) return alongK(s, count, false);
-  const names = range(count).map(sumOf);
+  const names = range(count).flatMap((i) => sumsAt(s, i));
   return {
     group,
     size,
@@ -214,8 +243,12 @@ function alongK(s: Skinny, count: number, fours = comeInFours(s.k)): Part {
       {
         kind: "if",
         when: [isFirst(me.at)],
-        then: names.flatMap((name, i) =>
-          results(s.context, new Map([...decoded(s.few.loops, i), ...line]), ref(name, dtypeOf(s))),
+        then: range(count).flatMap((i) =>
+          results(
+            s.context,
+            new Map([...decoded(s.few.loops, i), ...line]),
+            ...sumsAt(s, i).map((name) => ref(name, dtypeOf(s))),
+          ),
         ),
       },
     ],
@@ -236,7 +269,13 @@ function comeInFours(loops: readonly Loop[]): boolean {
  * A workgroup takes a run of lines, four to an invocation where they come in fours; its other
  * invocations share out k.
  */
-function alongLines(s: Skinny, count: number, lines: Dim, fours = comeInFours(s.many.loops)): Part {
+function alongLines(
+  s: Skinny,
+  count: number,
+  lines: Dim,
+  fours = comeInFours(s.many[0].loops),
+): Part {
+  const { loops } = s.many[0];
   const short = isShort(s);
   // A half's parts are not rounded before they are joined.
   const dtype = short ? dtypeOf(s) : sumDtype(dtypeOf(s));
@@ -249,7 +288,7 @@ function alongLines(s: Skinny, count: number, lines: Dim, fours = comeInFours(s.
   const group = makeLoop("lines", ceilDiv(units, per));
   const [place, slice] = [modDim(me.at, per), floorDiv(me.at, per)];
   const unit = addDim(mulDim(group.at, per), place);
-  const line = fours ? decodedQuads(s.many.loops, unit, s.lane.at) : decoded(s.many.loops, unit);
+  const line = fours ? decodedQuads(loops, unit, s.lane.at) : decoded(loops, unit);
   const step = makeLoop("step", ceilDiv(s.length, slices * together));
   const inner = range(together).flatMap((u) => {
     const place = addDim(mulDim(addDim(mulDim(step.at, together), u), slices), slice);
@@ -262,7 +301,7 @@ function alongLines(s: Skinny, count: number, lines: Dim, fours = comeInFours(s.
         finish: results(
           s.context,
           new Map([...decoded(s.few.loops, i), ...line]),
-          ref(sumOf(i), dtype),
+          ...sumsAt(s, i).map((name) => ref(name, dtype)),
         ),
       }))
     : joinSlices(s, count, { dtype, fours, per, slices, me: me.at, place, line });
@@ -272,10 +311,10 @@ function alongLines(s: Skinny, count: number, lines: Dim, fours = comeInFours(s.
       when: [isFirst(slice), isBelow(unit, units)],
       then: finish,
     };
-    return keep ? [keep, { kind: "barrier" }, then, { kind: "barrier" }] : [then];
+    return keep ? [...keep, { kind: "barrier" }, then, { kind: "barrier" }] : [then];
   });
   const body: Stmt[] = [
-    ...range(count).map((i) => zeroed(sumOf(i), dtype)),
+    ...range(count).flatMap((i) => sumsAt(s, i).map((name) => zeroed(name, dtype))),
     ...nest([step], "serial", inner),
     ...finish,
   ];
@@ -285,7 +324,7 @@ function alongLines(s: Skinny, count: number, lines: Dim, fours = comeInFours(s.
     kind: "array",
     name: "partial",
     dtype,
-    size: invocations * (fours ? 4 : 1),
+    size: s.many.length * invocations * (fours ? 4 : 1),
     space: "shared",
     width: fours ? 4 : 1,
   };
@@ -311,26 +350,32 @@ interface Slices {
  * For each of the few lines, what an invocation keeps for the others, and what the first of them
  * does with it.
  */
-function joinSlices(s: Skinny, count: number, t: Slices): { keep: Stmt; finish: Stmt[] }[] {
+function joinSlices(s: Skinny, count: number, t: Slices): { keep: Stmt[]; finish: Stmt[] }[] {
   const { dtype } = t;
-  const at = (d: Dim): Dim => (t.fours ? addDim(mulDim(d, 4), s.lane.at) : d);
+  const at = (d: Dim, product: number): Dim => {
+    const place = addDim(d, product * invocations);
+    return t.fours ? addDim(mulDim(place, 4), s.lane.at) : place;
+  };
   return range(count).map((i) => {
-    const name = `sum${i}`;
+    const names = s.many.map((_, p) => (p === 0 ? `sum${i}` : `sum${i}_${p}`));
     const other = makeLoop("slice", t.slices);
     const from = addDim(mulDim(other.at, t.per), t.place);
+    const by = new Map([...decoded(s.few.loops, i), ...t.line]);
     return {
-      keep: { kind: "store", to: "partial", index: at(t.me), value: ref(sumOf(i), dtype) },
+      keep: sumsAt(s, i).map((name, p): Stmt => {
+        return { kind: "store", to: "partial", index: at(t.me, p), value: ref(name, dtype) };
+      }),
       finish: [
-        zeroed(name, dtype),
-        ...nest([other], "serial", [
-          {
-            kind: "accumulate",
-            name,
-            reducer: "sum",
-            value: load("partial", dtype, at(from)),
-          },
-        ]),
-        ...results(s.context, new Map([...decoded(s.few.loops, i), ...t.line]), ref(name, dtype)),
+        ...names.map((name) => zeroed(name, dtype)),
+        ...nest(
+          [other],
+          "serial",
+          names.map((name, p): Stmt => {
+            const value = load("partial", dtype, at(from, p));
+            return { kind: "accumulate", name, reducer: "sum", value };
+          }),
+        ),
+        ...results(s.context, by, ...names.map((name) => ref(name, dtype))),
       ],
     };
   });

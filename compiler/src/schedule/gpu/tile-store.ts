@@ -19,6 +19,7 @@ import {
   storeMembers,
 } from "../../lower/context.ts";
 import { decode, nest } from "../../lower/loops.ts";
+import { productsOf } from "../../lower/naive.ts";
 import { inDtype, sumDtype } from "../../lower/value.ts";
 import {
   acrossOf,
@@ -115,13 +116,11 @@ const keep = (to: string, first: number, lane: Dim, value: Expr): Stmt => ({
   value,
 });
 
-/** The statements that store the group's results for one sum, or four of them. */
-export function results(context: LoweringContext, by: Rename, sum: Expr): Stmt[] {
+/** The statements that store the group's results for one sum of each product, or four of them. */
+export function results(context: LoweringContext, by: Rename, ...sums: readonly Expr[]): Stmt[] {
   const { group } = context;
-  const anchor = group.anchor!;
   const block = openBlock(context);
-  const value = anchor.dtype === sum.dtype ? sum : call("convert", anchor.dtype, sum);
-  block.bind(anchor, value);
+  for (const [i, t] of productsOf(context).entries()) block.bind(t, inDtype(sums[i]!, t.dtype));
   for (const [node] of membersOf(group))
     if (context.stored.has(node)) block.body.push(storeMember(context, block, node, by));
   return block.body;

@@ -18,12 +18,14 @@ import { inBlocks as limits } from "../../machine/wasm.ts";
 import type { Sides } from "./contraction.ts";
 import {
   chunk,
+  columnsOf,
   type DepthInBlocks,
   depthIn,
   elementOf,
   type InBlocks,
   inLanes,
   pairs,
+  productsIn,
   range,
   sharedLoads,
   stepsAt,
@@ -68,16 +70,20 @@ const evenParts = (depth: number): number[] => {
 };
 
 export function blockPhases(context: LoweringContext, sides: Sides): Stmt[][] | undefined {
-  const { rows, columns } = sides;
+  const { rows } = sides;
   if (dtypeOf(context) !== "f32" || !isStatic(rows.total)) return undefined;
   if (rows.total > mostRows || rows.total === 0) return undefined;
-  const cut = cutOf(context, columns);
-  if (!cut) return undefined;
-  const tile = { rows: rows.total, columns: rows.total === 1 ? 4 : rows.total === 2 ? 2 : 1 };
+  const products = productsIn(sides);
+  const cuts = products.map((p) => cutOf(context, p));
+  const [cut] = cuts;
+  if (!cut || cuts.some((c) => c?.size !== cut.size)) return undefined;
+  const each = Math.max(1, Math.floor(4 / (rows.total * products.length)));
+  const tile = { rows: rows.total, columns: each * products.length };
   const plan = { context, sides, cut, tile };
   const terms = integerTerms(plan) ?? floatTerms(plan);
   if (!terms) return undefined;
-  const block = blockOf(context, sides, tile, { rows: tile.rows, columns: limits.columns });
+  const own = { rows: tile.rows, columns: each };
+  const block = blockOf(context, sides, own, { rows: tile.rows, columns: limits.columns });
   const size = tile.rows * tile.columns;
   const array = (name: string, size: Dim): Stmt => {
     return { kind: "array", name, dtype: "f32", size, space: "private" };
@@ -85,13 +91,13 @@ export function blockPhases(context: LoweringContext, sides: Sides): Stmt[][] | 
   return [
     overWorkItems(context, sides, block, (unit) => ({
       arrays: [
-        array("sums", block.rows * block.columns),
+        array("sums", products.length * block.rows * block.columns),
         array("laneSums", 4 * size),
         ...terms.arrays,
       ],
       body: [
         ...terms.before,
-        ...columnsOf(plan, terms, block, unit),
+        ...sumsOf(plan, terms, block, unit),
         ...finish(context, sides, block, unit),
       ],
     })),
@@ -101,17 +107,19 @@ export function blockPhases(context: LoweringContext, sides: Sides): Stmt[][] | 
 type Unit = Parameters<Parameters<typeof overWorkItems>[3]>[0];
 
 /** The sums of a unit, some columns at once. */
-function columnsOf(plan: InBlocks, terms: Terms, block: Block, unit: Unit): Stmt[] {
-  const { cut, tile } = plan;
-  const { total } = plan.sides.columns;
+function sumsOf(plan: InBlocks, terms: Terms, block: Block, unit: Unit): Stmt[] {
+  const { cut, tile, sides } = plan;
+  const { total } = sides.columns;
+  const products = 1 + sides.others.length;
+  const each = tile.columns / products;
   const q = makeLoop("q", block.columns);
-  const whole = isStatic(total) && total % tile.columns === 0;
-  const lines = range(tile.columns).map((j) => makeLoop(`line${j}`, total));
+  const whole = isStatic(total) && total % each === 0;
+  const lines = range(each).map((j) => makeLoop(`line${j}`, total));
   const bind = lines.map(({ name }, j): Stmt => {
     const line = addDim(addDim(unit.column, q.at), j);
     return { kind: "letIndex", name, value: whole ? line : minDim(line, subDim(total, 1)) };
   });
-  const at = lines.map((l) => l.at);
+  const at = range(products).flatMap(() => lines.map((l) => l.at));
   const inner = [...terms.open, ...nest([cut.t], "serial", terms.chunk(at)), ...terms.close(at)];
   const place = ({ r, j }: { r: number; j: number }): number => 4 * (r * tile.columns + j);
   const all = pairs(plan);
@@ -126,14 +134,16 @@ function columnsOf(plan: InBlocks, terms: Terms, block: Block, unit: Unit): Stmt
   const joined = all.map((p): Stmt => {
     const [a, b, c, d] = range(4).map((i) => load("laneSums", "f32", place(p) + i));
     const sum = call("add", "f32", call("add", "f32", a!, b!), call("add", "f32", c!, d!));
-    return { kind: "store", to: "sums", index: inBlock(p.r, addDim(q.at, p.j), block), value: sum };
+    const column = addDim(q.at, p.j % each);
+    const index = inBlock(p.r, column, block, Math.floor(p.j / each));
+    return { kind: "store", to: "sums", index, value: sum };
   });
   return [
     {
       kind: "loop",
       name: q.name,
       extent: unit.breadth,
-      step: tile.columns,
+      step: each,
       loop: "serial",
       body: [...bind, ...vectors, ...joined],
     },
@@ -144,12 +154,14 @@ function columnsOf(plan: InBlocks, terms: Terms, block: Block, unit: Unit): Stmt
 function floatTerms(plan: InBlocks): Terms | undefined {
   const { sides, cut } = plan;
   const test = makeLoop("line", sides.columns.total).at;
-  const found = range(chunk / 4).map((u) => stepsAt(plan, sides.columns, test, u));
+  const found = productsIn(sides).flatMap((p) =>
+    range(chunk / 4).map((u) => stepsAt(plan, p, test, u)),
+  );
   if (found.some((s) => !s || !inLanes([{ kind: "let", name: "w", value: s.step }], cut)))
     return undefined;
   const x = rowsOf(plan);
   if (!x) return undefined;
-  const hasOffset = found[0]!.offset !== undefined;
+  const hasOffset = found.some((s) => s!.offset !== undefined);
   const all = pairs(plan);
   return {
     arrays: x.arrays,
@@ -175,7 +187,7 @@ function floatTerms(plan: InBlocks): Terms | undefined {
             : []),
         ]);
         const own = lines.flatMap((line, j): Stmt[] => {
-          const value = shared(stepsAt(plan, sides.columns, line, u)!.step);
+          const value = shared(stepsAt(plan, columnsOf(plan, j), line, u)!.step);
           const name = `w${j}At${u}`;
           return [
             ...take(),
@@ -191,7 +203,7 @@ function floatTerms(plan: InBlocks): Terms | undefined {
     },
     close: (lines) =>
       lines.flatMap((line, j): Stmt[] => {
-        const { scale, offset } = stepsAt(plan, sides.columns, line, 0)!;
+        const { scale, offset } = stepsAt(plan, columnsOf(plan, j), line, 0)!;
         const term = (name: string, from: string, by: Expr): Stmt => {
           return { kind: "fma", name, a: ref(from, "f32"), b: by };
         };

@@ -20,10 +20,11 @@ import { strideOf } from "../../kernel/stride.ts";
 import { dimsIn } from "../../kernel/walk.ts";
 import type { LoweringContext } from "../../lower/context.ts";
 import { collapse, totalOf } from "../../lower/loops.ts";
+import type { Scheduled } from "../../lower/lower.ts";
 import { blockPhases } from "./blocks.ts";
 import { dotPhases } from "./dot.ts";
 import { type Lines, linesOf } from "./lines.ts";
-import { type Operand, operandsOf } from "./operand.ts";
+import { type Operand, operandsOf, plain } from "./operand.ts";
 import { packedPhases } from "./packed.ts";
 import { simdRows } from "./rows.ts";
 import { splitPhases } from "./split.ts";
@@ -31,10 +32,19 @@ import { results } from "./tile.ts";
 import { windowPhases } from "./window.ts";
 import { dtypeOf } from "./work-items.ts";
 
-export function simdContraction(context: LoweringContext): Stmt[] {
+export function simdContraction(context: LoweringContext): Scheduled {
+  const body = phasesOf(context);
+  if (body) return { body, workgroupSize: 1 };
+  return { body: [], workgroupSize: 1, apart: context.group.siblings.map((s) => s.anchor) };
+}
+
+/** Undefined where no loops compute the products of a group together. */
+function phasesOf(context: LoweringContext): Stmt[] | undefined {
   const operands = operandsOf(context);
   const sides = orient(context, operands);
   const before = [operands.a.before, operands.b.before];
+  if (context.group.siblings.length > 0)
+    return (blockPhases(context, sides) ?? dotPhases(context, operands, sides))?.flat();
   const own = windowPhases(context, sides) ?? [
     ...before,
     ...(blockPhases(context, sides) ??
@@ -55,13 +65,16 @@ export function simdContraction(context: LoweringContext): Stmt[] {
 export interface Sides {
   readonly rows: Lines;
   readonly columns: Lines;
+  /** The columns of further products of the same rows. */
+  readonly others: readonly Lines[];
 }
 
 /** Columns are the lines along which most stores step by one element; b's where neither's do. */
 function orient(context: LoweringContext, operands: { a: Operand; b: Operand }): Sides {
   const { m, n } = context.group.contraction!;
-  const sum = load("sums", dtypeOf(context), 0);
-  const indices = (rename: Rename): Dim[] => dimsIn(results(context, rename, sum));
+  const { siblings } = context.group;
+  const sum = Array.from({ length: 1 + siblings.length }, () => load("sums", dtypeOf(context), 0));
+  const indices = (rename: Rename): Dim[] => dimsIn(results(context, rename, ...sum));
   const merged = { a: collapse(m, new Map(), indices), b: collapse(n, new Map(), indices) };
   const of = (which: "a" | "b", spread: boolean): Lines =>
     linesOf(which, which === "a" ? m : n, operands[which], merged[which], spread);
@@ -69,13 +82,18 @@ function orient(context: LoweringContext, operands: { a: Operand; b: Operand }):
     const lines = of(which, true);
     const { at, name } = makeLoop("q", lines.total);
     if (at === 0) return 0;
-    return results(context, lines.at(at), sum).filter(
+    return results(context, lines.at(at), ...sum).filter(
       (s) => s.kind === "store" && strideOf(s.index, name) === 1,
     ).length;
   };
+  if (siblings.length > 0) {
+    const columns = of("b", true);
+    const others = siblings.map(({ b }) => ({ ...columns, value: plain(b).value }));
+    return { rows: of("a", false), columns, others };
+  }
   const [a, b] = [stores("a"), stores("b")];
   const narrow = a === b && maxOfDim(totalOf(n)) < 4 && minOfDim(totalOf(m)) >= 4;
   return a > b || narrow
-    ? { rows: of("b", false), columns: of("a", true) }
-    : { rows: of("a", false), columns: of("b", true) };
+    ? { rows: of("b", false), columns: of("a", true), others: [] }
+    : { rows: of("a", false), columns: of("b", true), others: [] };
 }

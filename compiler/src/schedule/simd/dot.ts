@@ -47,12 +47,13 @@ export function dotPhases(
   const alone = maxOfDim(columns.total) * rows.total === 1;
   const depth = depthOf(
     context,
-    [operands.a, operands.b],
+    [operands.a, operands.b, ...sides.others.map(({ value }) => ({ value, before: [] }))],
     alone ? limits.depthOfOne : limits.depthOfMany,
   );
-  if (!alongDepth(context, rows, depth, true) || !alongDepth(context, columns, depth, false))
-    return undefined;
-  const tile = { rows: rows.total, columns: columnsAtOnce(rows.total, columns) };
+  const products = [columns, ...sides.others];
+  if (!alongDepth(context, rows, depth, true)) return undefined;
+  if (!products.every((lines) => alongDepth(context, lines, depth, false))) return undefined;
+  const tile = { rows: rows.total, columns: columnsAtOnce(rows.total, columns, products.length) };
   const block = blockOf(context, sides, tile, { rows: tile.rows, columns: limits.columns });
   return [
     overWorkItems(context, sides, block, (unit) => ({
@@ -83,10 +84,13 @@ function columnsOf(
     const line = addDim(addDim(unit.column, q.at), j);
     return { kind: "letIndex", name, value: whole ? line : minDim(line, subDim(total, 1)) };
   });
+  const own = lines.map((l) => at(l.at));
   const body = overBlocks(depth, ({ run }) =>
     dots(context, sides, run, {
-      lines: lines.map((l) => at(l.at)),
-      index: (r, j) => inBlock(r, addDim(q.at, j), block),
+      lines: [sides.columns, ...sides.others].flatMap(({ value }) =>
+        own.map((at) => ({ at, value })),
+      ),
+      index: (r, j) => inBlock(r, addDim(q.at, j % own.length), block, Math.floor(j / own.length)),
       ...addedOf(depth),
     }),
   );
@@ -102,11 +106,15 @@ function columnsOf(
   ];
 }
 
-/** About eight sums in flight; columns are few enough to be taken at once, or a power of two. */
-function columnsAtOnce(rows: number, columns: Lines): number {
-  const most = rows === 1 ? 8 : rows === 2 ? 4 : 2;
+/**
+ * About eight sums in flight, of all products; columns are few enough to be taken at once, or a
+ * power of two.
+ */
+function columnsAtOnce(rows: number, columns: Lines, products: number): number {
+  const sums = rows * products;
+  const most = sums === 1 ? 8 : sums === 2 ? 4 : sums <= 4 ? 2 : 1;
   const all = maxOfDim(columns.total);
-  if (all * rows <= limits.sumsInFlight) return Math.max(1, all);
+  if (all * sums <= limits.sumsInFlight) return Math.max(1, all);
   return most;
 }
 
@@ -133,21 +141,21 @@ function alongDepth(context: LoweringContext, lines: Lines, depth: Depth, plain:
 }
 
 interface Dots {
-  /** The contraction's loops at each column. */
-  readonly lines: readonly Rename[];
+  /** The contraction's loops at each column, and its element. */
+  readonly lines: readonly { readonly at: Rename; readonly value: Lines["value"] }[];
   index(r: number, j: number): ReturnType<typeof inBlock>;
   readonly add?: Added;
 }
 
 /** The dot products of all rows with some columns over one run of depth. */
-function dots(context: LoweringContext, { rows, columns }: Sides, run: Run, d: Dots): Stmt[] {
+function dots(context: LoweringContext, { rows }: Sides, run: Run, d: Dots): Stmt[] {
   const dtype = dtypeOf(context);
   const count = maxOfDim(rows.total);
   const block = openBlock(context);
   const each = <T>(n: number, f: (i: number) => T): T[] =>
     Array.from({ length: n }, (_, i) => f(i));
   const a = each(count, (r) => rows.value(block, new Map([...rows.at(r), ...run.rename])));
-  const b = d.lines.map((at) => columns.value(block, new Map([...at, ...run.rename])));
+  const b = d.lines.map(({ at, value }) => value(block, new Map([...at, ...run.rename])));
   const lets = (name: string, values: readonly Expr[]): Stmt[] =>
     values.map((value, i) => ({ kind: "let", name: `${name}${i}`, value }));
   const grid = a.flatMap((_, r) => b.map((_, j) => ({ name: `c${r}${j}`, r, j })));

@@ -54,8 +54,14 @@ export interface InBlocks {
   readonly context: LoweringContext;
   readonly sides: Sides;
   readonly cut: DepthInBlocks;
+  /** Its columns are those of all products: each has as many of its own. */
   readonly tile: Block;
 }
+
+/** The columns of all products, and of which one a column of the tile is. */
+export const productsIn = ({ columns, others }: Sides): readonly Lines[] => [columns, ...others];
+export const columnsOf = ({ sides, tile }: InBlocks, j: number): Lines =>
+  productsIn(sides)[Math.floor((j * (1 + sides.others.length)) / tile.columns)]!;
 
 /** How the sums of a block are made. */
 export interface Terms {

@@ -12,15 +12,18 @@ import { call, constant, load, ref } from "../../kernel/expr.ts";
 import type { Expr, Stmt } from "../../kernel/kernel.ts";
 import { nest } from "../../lower/loops.ts";
 import {
+  columnsOf,
   type InBlocks,
   inLanes,
   pairs,
+  productsIn,
   range,
   sharedLoads,
   stepsAt,
   type Terms,
   zero,
 } from "./in-blocks.ts";
+import type { Lines } from "./lines.ts";
 import { type Field, fieldOf } from "./steps.ts";
 
 /** Vectors of four that a chunk has, and those that share words of 8 bits. */
@@ -32,9 +35,9 @@ const halves = (w: Expr, left: number, right: number): Expr =>
 const asSigned = (w: Expr): Expr => call("bitcast", "i32", w);
 
 /** Steps of a chunk in words, if that is where they lie: byte u mod 4, of which half u div 4. */
-function wordsAt(plan: InBlocks, side: "rows" | "columns", line: Dim): Field[] | undefined {
+function wordsAt(plan: InBlocks, lines: Lines, line: Dim): Field[] | undefined {
   const found = range(places).map((u) => {
-    const s = stepsAt(plan, plan.sides[side], line, u);
+    const s = stepsAt(plan, lines, line, u);
     return s?.scale && fieldOf(s.step);
   });
   const { bits } = found[0] ?? { bits: 0 };
@@ -65,11 +68,12 @@ function fieldsOf(words: readonly Field[], shared: (e: Expr) => Expr): Expr[] {
 export function integerTerms(plan: InBlocks): Terms | undefined {
   const { sides, cut, tile } = plan;
   const line = makeLoop("line", sides.columns.total).at;
-  const rows = range(tile.rows).map((r) => wordsAt(plan, "rows", r));
+  const rows = range(tile.rows).map((r) => wordsAt(plan, sides.rows, r));
   const bytes = rows.every((w) => w?.[0]?.bits === 8);
-  if (!bytes || !wordsAt(plan, "columns", line)) return undefined;
+  const products = productsIn(sides);
+  if (!bytes || !products.every((p) => wordsAt(plan, p, line))) return undefined;
   if (stepsAt(plan, sides.rows, 0, 0)!.offset) return undefined;
-  const hasOffset = stepsAt(plan, sides.columns, line, 0)!.offset !== undefined;
+  const hasOffset = products.some((p) => stepsAt(plan, p, line, 0)!.offset !== undefined);
   const all = pairs(plan);
   const half = mulDim(cut.b.extent, cut.size / 2);
   const staged = (r: number, which: number): Dim => {
@@ -100,7 +104,7 @@ export function integerTerms(plan: InBlocks): Terms | undefined {
       ),
       ...lines.flatMap((line, j): Stmt[] => {
         const { shared, take } = sharedLoads(`word${j}At`);
-        const fields = fieldsOf(wordsAt(plan, "columns", line)!, shared);
+        const fields = fieldsOf(wordsAt(plan, columnsOf(plan, j), line)!, shared);
         return [
           ...take(),
           ...fields.map((value, i): Stmt => ({ kind: "let", name: `w${j}${i}`, value })),
@@ -153,7 +157,7 @@ function closed(plan: InBlocks, r: number, lines: readonly Dim[]): Stmt[] {
   return [
     { kind: "let", name, value: row },
     ...lines.flatMap((line, j): Stmt[] => {
-      const { scale, offset } = stepsAt(plan, sides.columns, line, 0)!;
+      const { scale, offset } = stepsAt(plan, columnsOf(plan, j), line, 0)!;
       const to = `c${r}${j}`;
       const sum: Stmt = { kind: "fma", name: to, a: float(`q${r}${j}`), b: by(scale!) };
       if (!offset) return [sum];

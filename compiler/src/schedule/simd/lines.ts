@@ -124,7 +124,7 @@ function mergedDepth(
 }
 
 /** Where to cut: the loop of which some iterations, with all the loops in it, make a block. */
-function cutOf(loops: readonly Loop[], blockDepth: number) {
+function cutOf(loops: readonly Loop[], blockDepth: number, multiple: number) {
   let p = loops.length - 1;
   let inner = 1;
   for (let e = loops[p]!.extent; p > 0 && isStatic(e) && e > 0; e = loops[p]!.extent) {
@@ -137,20 +137,23 @@ function cutOf(loops: readonly Loop[], blockDepth: number) {
   const extent = maxOfDim(cut.extent);
   // Blocks of one size, as far as that is known.
   const count = Math.max(1, Math.ceil(extent / most));
-  const size = Number.isFinite(count) ? Math.max(1, Math.ceil(extent / count)) : most;
+  const even = Number.isFinite(count) ? Math.max(1, Math.ceil(extent / count)) : most;
+  const size = Math.max(1, Math.min(most, Math.ceil(even / multiple) * multiple));
   return { outer, cut, rest, inner, size, single: outer.length === 0 && extent <= size };
 }
 
+/** Blocks are a multiple of so many steps where that divides `blockDepth`. */
 export function depthOf(
   context: LoweringContext,
   sides: readonly Operand[],
   blockDepth: number,
+  multiple = 1,
 ): Depth {
   const loops = context.group.contraction!.k;
   const merged = mergedDepth(context, sides);
   const own = merged.loops.filter((l) => l.extent !== 1);
   if (own.length === 0) own.push(makeLoop("step", 1));
-  const { outer, cut, rest, inner, size, single } = cutOf(own, blockDepth);
+  const { outer, cut, rest, inner, size, single } = cutOf(own, blockDepth, multiple);
   const rename = (by: Rename): Rename =>
     new Map(loops.map((l) => [l.name, substitute(merged.rename.get(l.name) ?? l.at, by)] as const));
   const flatOf = (list: readonly Loop[]) =>

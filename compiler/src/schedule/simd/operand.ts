@@ -47,7 +47,8 @@ export function operandsOf(context: LoweringContext): { a: Operand; b: Operand }
   return { a: plain(c.a), b: padded ? copied(context) : plain(c.b) };
 }
 
-const plain = (o: ContractionOperand): Operand => ({
+/** An operand as it lies. */
+export const plain = (o: ContractionOperand): Operand => ({
   value: (block, rename) => inDtype(elementOf(block, o, rename), sumDtype(o.operand.dtype)),
   before: [],
 });

@@ -30,6 +30,7 @@ import { nest } from "../../lower/loops.ts";
 import { texts } from "../../sizes.ts";
 import { isAffine, stepsBy } from "./affine.ts";
 import type { Lines, Run } from "./lines.ts";
+import { packChunks } from "./pack-chunks.ts";
 
 /** The elements of a vector. */
 export const lanesIn = ({ features }: LoweringContext): number => lanesOf(features);
@@ -58,12 +59,47 @@ interface Packing {
   readonly run: Run;
 }
 
-/** The statements that pack one panel over a run of depth. */
-export function packPanel(context: LoweringContext, lines: Lines, panel: Panel, run: Run): Stmt[] {
+/**
+ * The statements that pack one panel over a run of depth, whose cuts are multiples of a chunk if all
+ * of it is `total`.
+ */
+export function packPanel(
+  context: LoweringContext,
+  lines: Lines,
+  panel: Panel,
+  run: Run,
+  total?: Dim,
+): Stmt[] {
   const p: Packing = { context, lines, panel, run };
-  const many = panel.width >= lanesIn(context) ? byLanes(p) : undefined;
+  const chunks = total === undefined ? undefined : byChunks(p, total);
+  const many = panel.width >= lanesIn(context) ? (chunks ?? byLanes(p)) : undefined;
   const one = byLine(p, { start: 0, count: panel.width, whole: false });
   return many ? ifWhole(lines, panel, many, one) : one;
+}
+
+/** Whether panels of so many lines can be packed in chunks of depth. */
+export function liesInChunks(
+  context: LoweringContext,
+  lines: Lines,
+  width: number,
+  run: Run,
+): boolean {
+  const panel = { name: "trial", width, first: 0, base: 0 };
+  const [only] = run.loops;
+  return only !== undefined && byChunks({ context, lines, panel, run }, only.extent) !== undefined;
+}
+
+/** All vectors of a panel in chunks of depth, where it has no other lines. */
+function byChunks({ context, lines, panel, run }: Packing, total: Dim): Stmt[] | undefined {
+  const lanes = lanesIn(context);
+  if (panel.width % lanes !== 0) return undefined;
+  const lane = makeLoop("lane", lanes);
+  const vectors = Array.from({ length: panel.width / lanes }, (_, q) => {
+    const within = addDim(q * lanes, lane.at);
+    const at = (step: Dim) => addDim(addDim(panel.base, mulDim(step, panel.width)), within);
+    return { line: addDim(panel.first, within), at };
+  });
+  return packChunks({ context, lines, run, total, vectors, to: panel.name, lane });
 }
 
 /** Panels that follow each other. */

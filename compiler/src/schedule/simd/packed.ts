@@ -29,9 +29,10 @@ import { vectorTiles } from "../../machine/vectors.ts";
 import { packed } from "../../machine/wasm.ts";
 import { isAffine, stepsBy } from "./affine.ts";
 import type { Sides } from "./contraction.ts";
+import { chunk } from "./in-blocks.ts";
 import { type Depth, depthOf, type Lines, overBlocks, type Part, type Run } from "./lines.ts";
 import type { Operand } from "./operand.ts";
-import { ifWhole, lanesIn, type Panel, packPanel, packPanels } from "./pack.ts";
+import { ifWhole, lanesIn, liesInChunks, type Panel, packPanel, packPanels } from "./pack.ts";
 import { type Tile, type TileAccess, tileSums, widthOf } from "./tile.ts";
 import {
   addedOf,
@@ -65,8 +66,12 @@ export function packedPhases(
   const few = maxOfDim(sides.rows.total) <= 4;
   const lanes = lanesIn(context);
   const deep = vectorTiles[lanes]?.depth ?? packed.depth;
-  const depth = depthOf(context, [operands.a, operands.b], few ? packed.depth / 5 : deep);
   const tile = tileOf(sides.rows.total, sides.columns.total, lanes);
+  const own = [operands.a, operands.b];
+  const blockDepth = few ? packed.depth / 5 : deep;
+  const { whole } = depthOf(context, own, blockDepth);
+  const multiple = liesInChunks(context, sides.columns, widthOf(tile), whole) ? chunk : 1;
+  const depth = depthOf(context, own, blockDepth, multiple);
   const rows = maxOfDim(depth.total) <= packed.shallow ? packed.shallowRows : packed.rows;
   const size = { rows: tile.rows, columns: widthOf(tile) };
   const block = blockOf(context, sides, size, { rows, columns: packed.columns });
@@ -91,6 +96,10 @@ export function packedPhases(
   });
   return [packing, units];
 }
+
+/** All of depth, where it is cut at multiples of a chunk. */
+const chunksOf = ({ total, size, single }: Depth): Dim | undefined =>
+  single || size % chunk === 0 ? total : undefined;
 
 /** Ten vector sums where the rows fill them, eight, or as many as the extents have use for. */
 export function tileOf(m: Dim, n: Dim, lanes: number): Tile {
@@ -222,7 +231,8 @@ export function tiles(
     };
     const tilesOf = (a: TileAccess) => nest([rp], "serial", tileSums(tile, dtype, length, a));
     const rowsOfBlock = part ? nest([rp], "serial", packRows(plan, rows, rp.at, run)) : [];
-    const packed = [...packPanel(context, sides.columns, panel, run), ...tilesOf(access)];
+    const total = part ? undefined : chunksOf(depth);
+    const packed = [...packPanel(context, sides.columns, panel, run, total), ...tilesOf(access)];
     const few = !part && maxOfDim(sides.rows.total) <= tile.rows;
     const column = few && inPlace(context, sides.columns, first, run);
     const all = column

@@ -123,22 +123,36 @@ export function tileSums(tile: Tile, dtype: Dtype, length: Dim, access: TileAcce
 }
 
 /**
- * The statements that store the group's results for one element of the product, whose sum may
- * depend on new variables.
+ * The statements that store the group's results for one element of each of its products, whose
+ * sums may depend on new variables.
  */
-export function results(context: LoweringContext, rename: Rename, sum: Expr): Stmt[] {
+export function results(
+  context: LoweringContext,
+  rename: Rename,
+  ...sums: readonly Expr[]
+): Stmt[] {
   const { dtype } = context.group.anchor!;
-  const value = dtype === sum.dtype ? sum : call("convert", dtype, sum);
-  return [{ kind: "let", name: "product", value }, ...substituteIn(ownResults(context), rename)];
+  const lets = sums.map((sum, i): Stmt => {
+    const value = dtype === sum.dtype ? sum : call("convert", dtype, sum);
+    return { kind: "let", name: nameOf(i), value };
+  });
+  return [...lets, ...substituteIn(ownResults(context), rename)];
 }
+
+const nameOf = (product: number): string => (product === 0 ? "product" : `product${product}`);
 
 /** They are asked for several times while ways are compared. */
 const made = new WeakMap<LoweringContext, readonly Stmt[]>();
 
 /** The same under the group's own variables. */
 function ownResults(context: LoweringContext): readonly Stmt[] {
+  const { anchor, siblings } = context.group;
   const known =
-    made.get(context) ?? epilogueOf(context, ref("product", context.group.anchor!.dtype));
+    made.get(context) ??
+    epilogueOf(
+      context,
+      ...Array.from({ length: 1 + siblings.length }, (_, i) => ref(nameOf(i), anchor!.dtype)),
+    );
   made.set(context, known);
   return known;
 }

@@ -146,19 +146,23 @@ export interface Sums {
 export const addedOf = (depth: Depth): { readonly add?: Added } =>
   depth.single ? {} : { add: { depth: depth.total, most: depth.most, rest: "sumsLeft" } };
 
+/** How many products of one left operand the kernel computes; the sums of each are a block. */
+export const productCount = ({ group }: LoweringContext): number => 1 + group.siblings.length;
+
 /** The arrays of a unit's sums: of what is left over of them too, if many blocks may add to one. */
 export function sumArrays(context: LoweringContext, block: Block, depth: Depth): Stmt[] {
   const { add } = addedOf(depth);
   const rest = add && mayBeMany(dtypeOf(context), add) ? [add.rest] : [];
-  return ["sums", ...rest].map((name) => arrayOf(context, name, block.rows * block.columns));
+  const size = productCount(context) * block.rows * block.columns;
+  return ["sums", ...rest].map((name) => arrayOf(context, name, size));
 }
 
-/** Sets the sums of a block to 0, if blocks of depth are added to them. */
+/** Sets the sums of a block, of each product, to 0, if blocks of depth are added to them. */
 export function clearSums(context: LoweringContext, block: Block, { name, base, add }: Sums) {
   if (!add) return [];
   const dtype = dtypeOf(context);
   const clear = (array: string): Stmt[] => {
-    const zero = makeLoop("z", block.rows * block.columns);
+    const zero = makeLoop("z", productCount(context) * block.rows * block.columns);
     return nest([zero], "simd", [
       { kind: "store", to: array, index: addDim(base, zero.at), value: constant(dtype, 0) },
     ]);
@@ -166,8 +170,9 @@ export function clearSums(context: LoweringContext, block: Block, { name, base, 
   return [...clear(name), ...byBlocks(dtype, add, clear(add.rest), [])];
 }
 
-/** The place of a sum in the block. */
-export const inBlock = (r: Dim, s: Dim, block: Block): Dim => addDim(mulDim(r, block.columns), s);
+/** The place of a sum in the block, or in that of a further product. */
+export const inBlock = (r: Dim, s: Dim, block: Block, product = 0): Dim =>
+  addDim(product * block.rows * block.columns, addDim(mulDim(r, block.columns), s));
 
 /** The group's results for the elements of a unit. */
 export function finish(
@@ -178,10 +183,12 @@ export function finish(
 ): Stmt[] {
   const r = makeLoop("r", block.rows);
   const s = makeLoop("s", block.columns);
-  const sum = load("sums", dtypeOf(context), inBlock(r.at, s.at, block));
+  const sums = Array.from({ length: productCount(context) }, (_, i) =>
+    load("sums", dtypeOf(context), inBlock(r.at, s.at, block, i)),
+  );
   const row = makeLoop("row", rows.total);
   const rename = new Map([...rows.at(row.at), ...columns.at(addDim(unit.column, s.at))]);
-  const body = results(context, rename, sum);
+  const body = results(context, rename, ...sums);
   const lane = isAffine(body, s.name) ? "simd" : "serial";
   return nest([{ ...r, extent: unit.height }], "serial", [
     { kind: "letIndex", name: row.name, value: addDim(unit.row, r.at) },

@@ -26,7 +26,10 @@ export const js: Target = {
     contraction: (context) => ({ ...serialContraction(context), workgroupSize: 1 }),
     scatter: (context) => ({ body: serialScatter(context), workgroupSize: 1 }),
     sort: (context) => ({ body: lineSort(context), workgroupSize: 1 }),
-    beside: (body, guests) => [...guests.flatMap((guest) => serialRows(guest).body), ...body],
+    beside: (main, guests) => ({
+      ...main,
+      body: [...guests.flatMap((guest) => serialRows(guest).body), ...main.body],
+    }),
   },
   emit: (kernel, { rounding }) =>
     kernel.custom ? customJs(kernel, kernel.custom) : emitJs(kernel, { rounding }),

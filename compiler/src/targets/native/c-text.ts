@@ -112,6 +112,7 @@ export function placeOf(f: CFunction, { args, immediate }: Code): string {
 const loads: Readonly<Record<string, readonly [text: string, type: CType]>> = {
   "v128.load": ["load_floats", "f"],
   "v128.load16x4_u": ["load_halves", "i"],
+  "v128.load16x4_s": ["load_signed_halves", "i"],
   "v128.load32_splat": ["load_same", "i"],
   "v128.load32_zero": ["load_first", "i"],
   "i32.load": ["(long)load_int", "s"],

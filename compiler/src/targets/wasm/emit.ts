@@ -9,7 +9,18 @@
  * offset may reach.
  */
 import type { KernelText } from "@kiln-ml/artifact";
-import { addDim, bug, ceilDiv, type Dim, floorDiv, mulDim, subDim, symbolsIn } from "@kiln-ml/ir";
+import {
+  addDim,
+  bug,
+  ceilDiv,
+  type Dim,
+  floorDiv,
+  maxDim,
+  mulDim,
+  sameDim,
+  subDim,
+  symbolsIn,
+} from "@kiln-ml/ir";
 import { simplifyConditions } from "../../access.ts";
 import { toExtent } from "../../kernel/extent.ts";
 import type { Kernel, Of, Stmt } from "../../kernel/kernel.ts";
@@ -117,16 +128,25 @@ function phaseOf(
   return { head, body, units };
 }
 
-/** Where each private array starts in a thread's memory, and how much they take. */
+/**
+ * Where each private array starts in a thread's memory, and how much they take. Those of one name,
+ * in phases or branches, lie in one place, which has room for the largest.
+ */
 function placeArrays(body: readonly Stmt[]): { at: ReadonlyMap<string, Dim>; bytes: Dim } {
+  const sizes = new Map<string, Dim>();
+  eachStmt(body, (s) => {
+    if (s.kind !== "array") return;
+    const size = mulDim(s.size, bytesOf(s.dtype));
+    const known = sizes.get(s.name);
+    if (known === undefined || !sameDim(known, size))
+      sizes.set(s.name, known === undefined ? size : maxDim(known, size));
+  });
   const at = new Map<string, Dim>();
   let bytes: Dim = 0;
-  eachStmt(body, (s) => {
-    if (s.kind !== "array" || at.has(s.name)) return;
-    at.set(s.name, bytes);
-    const size = mulDim(s.size, bytesOf(s.dtype));
+  for (const [name, size] of sizes) {
+    at.set(name, bytes);
     bytes = addDim(bytes, mulDim(floorDiv(addDim(size, 63), 64), 64));
-  });
+  }
   return { at, bytes };
 }
 

@@ -29,7 +29,7 @@ import {
   shuffle,
   splat,
 } from "./code.ts";
-import { fromHalf, toHalf } from "./half.ts";
+import { fromHalf, fromSignedHalf, toHalf } from "./half.ts";
 import {
   bind,
   constantCode,
@@ -111,6 +111,10 @@ function loadNeighbours(p: Printer, l: Load, index: Dim): Code {
   const size = bytesOf(l.dtype);
   const at = address(p, l.from, onLane(index, 0), size);
   if (size === 4) return memory("v128.load", at);
+  if (l.dtype === "f16") {
+    const bound = (x: Code): Code => bind(p, "v128", x);
+    return fromSignedHalf(memory("v128.load16x4_s", at), bound);
+  }
   if (size === 2) return widened(p, l.dtype, memory("v128.load16x4_u", at));
   const bytes = op(
     "i32x4.extend_low_i16x8_u",

@@ -4,9 +4,11 @@
  * one work item. Sums of large tensors are split into parts in the graph, so that threads share
  * them; the number of parts depends on extents alone.
  */
+import { siblings } from "../../machine/wasm.ts";
 import { splitConcat } from "../../passes/split-concat.ts";
 import { splitReduce } from "../../passes/split-reduce.ts";
 import { serialScatter } from "../../schedule/scatter.ts";
+import { besidePhases } from "../../schedule/simd/beside.ts";
 import { simdContraction } from "../../schedule/simd/contraction.ts";
 import { simdRows } from "../../schedule/simd/rows.ts";
 import { simdScan } from "../../schedule/simd/scan.ts";
@@ -18,22 +20,22 @@ import { sortFunctions } from "./sort.ts";
 
 export const wasm: Target = {
   name: "wasm",
-  fusionLimits: () => ({ row: Infinity, total: Infinity, bindings: Infinity }),
+  fusionLimits: () => ({
+    row: Infinity,
+    total: Infinity,
+    bindings: Infinity,
+    siblings,
+  }),
   defaultLimits: {},
   startsAnywhere: true,
   passes: [splitConcat, splitReduce],
   schedule: {
     rows: (context) => ({ ...simdRows(context), workgroupSize: 1 }),
     scan: (context) => ({ ...simdScan(context), workgroupSize: 1 }),
-    contraction: (context) => ({ body: simdContraction(context), workgroupSize: 1 }),
+    contraction: simdContraction,
     scatter: (context) => ({ body: serialScatter(context, true), workgroupSize: 1 }),
     sort: (context) => ({ body: lineSort(context), workgroupSize: 1 }),
-    beside: (body, guests) => [
-      ...guests.flatMap((guest) => simdRows(guest).body),
-      // Threads share what follows.
-      { kind: "barrier" },
-      ...body,
-    ],
+    beside: besidePhases,
   },
   emit: (kernel) => emitWasm(kernel),
   link: (kernels) => {

@@ -5,6 +5,8 @@
  */
 
 import { attentionFusion } from "../../fuse/attention-group.ts";
+import { skinnyLines } from "../../fuse/contraction.ts";
+import { siblings } from "../../machine/products.ts";
 import { alone, card, guaranteed } from "../../machine/webgpu.ts";
 import { joinSums } from "../../passes/join-sums.ts";
 import { reuseProduct } from "../../passes/reuse-product.ts";
@@ -14,8 +16,8 @@ import { splitContraction } from "../../passes/split-contraction.ts";
 import { splitReduce } from "../../passes/split-reduce.ts";
 import { splitScan } from "../../passes/split-scan.ts";
 import { gpuAttention } from "../../schedule/gpu/attention.ts";
+import { besideGrid } from "../../schedule/gpu/beside.ts";
 import { gpuContraction } from "../../schedule/gpu/contraction.ts";
-import { besideGrid } from "../../schedule/gpu/gpu.ts";
 import { matrixUnitOf } from "../../schedule/gpu/matrix-unit.ts";
 import { gpuRows } from "../../schedule/gpu/rows.ts";
 import { gpuScan } from "../../schedule/gpu/scan.ts";
@@ -32,6 +34,7 @@ export const webgpu: Target = {
     total: alone.total,
     attention: attentionFusion,
     guestElements: alone.guest,
+    siblings: { sums: skinnyLines, ...siblings },
     machine: card,
     halves: features.includes("shader-f16"),
     matrixUnits: features.includes("shader-f16") && matrixUnitOf(features) !== undefined,
@@ -51,7 +54,7 @@ export const webgpu: Target = {
   schedule: {
     rows: gpuRows,
     scan: gpuScan,
-    contraction: gpuContraction,
+    contraction: (context) => gpuContraction(context),
     scatter: gpuScatter,
     sort: gpuSort,
     attention: gpuAttention,

@@ -25,6 +25,7 @@ typedef uint16_t vh __attribute__((vector_size(BYTES / 2)));
 typedef uint8_t vb __attribute__((vector_size(BYTES / 4)));
 typedef vf vf_memory __attribute__((aligned(1), may_alias));
 typedef vh vh_memory __attribute__((aligned(1), may_alias));
+typedef int16_t vsh_memory __attribute__((vector_size(2 * LANES), aligned(1), may_alias));
 typedef vb vb_memory __attribute__((aligned(1), may_alias));
 typedef double double_memory __attribute__((aligned(1), may_alias));
 typedef int32_t int_memory __attribute__((aligned(1), may_alias));
@@ -194,6 +195,7 @@ INLINE vf low_floats(vd x) {
 
 INLINE vf load_floats(const char *at) { return *(const vf_memory *)at; }
 INLINE vi load_halves(const char *at) { return __builtin_convertvector(*(const vh_memory *)at, vi); }
+INLINE vi load_signed_halves(const char *at) { return __builtin_convertvector(*(const vsh_memory *)at, vi); }
 INLINE vi load_bytes(const char *at) { return __builtin_convertvector(*(const vb_memory *)at, vi); }
 INLINE int32_t load_int(const char *at) { return *(const int_memory *)at; }
 INLINE uint16_t load_half(const char *at) { return *(const half_memory *)at; }

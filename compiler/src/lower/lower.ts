@@ -23,7 +23,6 @@ import { countedNames } from "../kernel/count-names.ts";
 import type { Kernel, Stmt } from "../kernel/kernel.ts";
 import { bindingOf } from "../kernel/parts.ts";
 import { accessesIn, dimsIn, eachStmt } from "../kernel/walk.ts";
-import type { Control } from "../plan/control.ts";
 import { sortFlops } from "../sizes.ts";
 import { Buffers } from "./buffers.ts";
 import { type LoweringContext, membersOf } from "./context.ts";
@@ -68,8 +67,6 @@ export interface Lowered {
   readonly reads: ReadonlySet<Tensor>;
   /** Nodes it stores, and the tensor each lies in. */
   readonly writes: ReadonlyMap<Tensor, Tensor>;
-  /** Of a node with regions, what runs in the place of the kernel, which is empty. */
-  readonly control?: Control;
   /** A choice its schedule had, and the kernel for another option. */
   readonly choice?: Choice & { readonly kernel: (option: string) => Kernel };
 }
@@ -171,7 +168,11 @@ const madeUp: ReadonlySet<string> = new Set(["at", "deep"]);
 function lowerJob(context: LoweringContext, schedule: Schedule): Lowered {
   resetNames();
   const { group, storage, reads, writes } = context;
-  const kind = group.kind === "map" || group.kind === "control" ? "rows" : group.kind;
+  // Nodes with regions, and kernels of the user, have no schedule.
+  const kind = (group.kind === "map" ? "rows" : group.kind) as Exclude<
+    Group["kind"],
+    "map" | "control"
+  >;
   const main = schedule[kind]!(context);
   const guests = group.guests.map((part) => ({ ...context, group: part }));
   const body = countedNames(guests.length ? schedule.beside(main.body, guests) : main.body, madeUp);

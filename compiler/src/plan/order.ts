@@ -1,5 +1,5 @@
 /**
- * Orders kernels: each after what it reads, and an update in place after every other kernel that
+ * Orders steps: each after what it reads, and an update in place after every other one that
  * reads the old value. Among what is ready, the one the program wrote first runs first; but for
  * programs that compute values again. Decides which updates can happen in place; runs after lower,
  * before plan.
@@ -10,17 +10,17 @@ import type { Group } from "../fuse/group.ts";
 import type { Expr, Kernel, Stmt } from "../kernel/kernel.ts";
 import { exprsOf } from "../kernel/parts.ts";
 import { walkExpr } from "../kernel/walk.ts";
-import type { Lowered } from "../lower/lower.ts";
 import { type Program, rootsOf } from "../program.ts";
+import { isLaunch, type Step } from "./control.ts";
 import { Ranks } from "./ranks.ts";
 
 export interface Ordered {
-  readonly kernels: readonly Lowered[];
+  readonly steps: readonly Step[];
   /** Updated parameters by the stored value that may overwrite them where they lie. */
   readonly inPlace: ReadonlyMap<Tensor, Tensor>;
 }
 
-/** What order asks of a kernel, or of a group that is to become one. */
+/** What order asks of a step, or of a group that is to become one. */
 export interface Orderable {
   readonly reads: ReadonlySet<Tensor>;
   readonly writes: ReadonlyMap<Tensor, Tensor>;
@@ -30,21 +30,21 @@ export interface Orderable {
   aligned(param: Tensor, value: Tensor): boolean;
 }
 
-export function order(program: Program, kernels: readonly Lowered[]): Ordered {
-  const asked = kernels.map(
+export function order(program: Program, steps: readonly Step[]): Ordered {
+  const asked = steps.map(
     (k): Orderable => ({
       reads: k.reads,
       writes: k.writes,
-      opaque: k.control !== undefined || k.kernel.custom !== undefined,
+      opaque: !isLaunch(k) || k.kernel.custom !== undefined,
       aligned: (param, value) => alignedUpdate(k, param, value),
     }),
   );
   const { before, inPlace } = updatesInPlace(program, asked);
-  const of = new Map(asked.map((a, i) => [a, kernels[i]!] as const));
+  const of = new Map(asked.map((a, i) => [a, steps[i]!] as const));
   const waits = new Map(
     [...before].map(([k, set]) => [of.get(k)!, new Set([...set].map((b) => of.get(b)!))] as const),
   );
-  return { kernels: sorted(kernels, waits), inPlace };
+  return { steps: sorted(steps, waits), inPlace };
 }
 
 /** What each kernel waits for, and which values overwrite parameters. */
@@ -102,7 +102,8 @@ function reaches(
  * overwritten. Elements are told apart by their index expressions: a kernel stores each element of
  * a tensor once.
  */
-export function alignedUpdate(writer: Lowered, param: Tensor, value: Tensor): boolean {
+export function alignedUpdate(writer: Step, param: Tensor, value: Tensor): boolean {
+  if (!isLaunch(writer)) return false;
   const nameOf = (t: Tensor) => writer.kernel.params[writer.tensors.indexOf(t)]?.name;
   const [reads, writes] = [nameOf(param), nameOf(value)];
   return reads === undefined || alignedIn(writer.kernel, reads, writes!);
@@ -245,12 +246,9 @@ const computesAgain = ({ computed }: Group): boolean => {
   return false;
 };
 
-function sorted(
-  kernels: readonly Lowered[],
-  before: ReadonlyMap<Lowered, ReadonlySet<Lowered>>,
-): Lowered[] {
-  const priorities = new Map(kernels.map((k) => [k, priority(k.group)] as const));
-  const wanted = [...kernels].sort((a, b) => priorities.get(a)! - priorities.get(b)!);
+function sorted(steps: readonly Step[], before: ReadonlyMap<Step, ReadonlySet<Step>>): Step[] {
+  const priorities = new Map(steps.map((k) => [k, priority(k.group)] as const));
+  const wanted = [...steps].sort((a, b) => priorities.get(a)! - priorities.get(b)!);
   const rank = new Map(wanted.map((k, i) => [k, i] as const));
   const missing = wanted.map((k) => before.get(k)!.size);
   const after = wanted.map((): number[] => []);
@@ -258,17 +256,17 @@ function sorted(
     for (const b of before.get(k)!) after[rank.get(b)!]!.push(i);
   const ready = new Ranks();
   const last = new Ranks();
-  const early = kernels.some(({ group }) => computesAgain(group));
+  const early = steps.some(({ group }) => computesAgain(group));
   const add = (i: number) => (early && after[i]!.length === 0 ? last : ready).add(i);
   for (const [i, n] of missing.entries()) if (n === 0) add(i);
-  const out: Lowered[] = [];
+  const out: Step[] = [];
   const take = () => last.take() ?? ready.take();
   for (let i = take(); i !== undefined; i = take()) {
     out.push(wanted[i]!);
     for (const later of after[i]!) if (--missing[later]! === 0) add(later);
   }
   const left = wanted.filter((_, i) => missing[i]! > 0);
-  if (left.length)
-    bug("order", "kernels wait for each other", left.map((k) => k.kernel.name).join(" "));
+  const nameOf = (k: Step): string => (isLaunch(k) ? k.kernel.name : k.node.op);
+  if (left.length) bug("order", "kernels wait for each other", left.map(nameOf).join(" "));
   return out;
 }

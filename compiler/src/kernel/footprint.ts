@@ -1,7 +1,7 @@
 /**
  * What a kernel touches of its parameters: each read and write as an index map over the ranges of
- * the loops around it, and the guards under which it happens. For launches and costs, which ask
- * whether footprints are equal or apart and how large they are. Changes nothing, decides nothing.
+ * the loops around it, and the guards under which it happens. The order of steps asks it what may
+ * be overwritten in place. Changes nothing, decides nothing.
  *
  *   read  x@ [8*i'+j'] for i' < N, j' < 8
  *   write y@ [i'] for i' < N
@@ -34,10 +34,33 @@ export interface Touched {
   readonly affine: boolean;
 }
 
-/** What is touched of the parameters; scratch memory is the kernel's own. */
+/** Where in a kernel something is touched. */
+export interface Place {
+  readonly statement: Stmt;
+  /** Counts statements; stores that stand together, whose values are taken first, are one. */
+  readonly run: number;
+  /** The blocks that it stands in, outer before inner, each with the ranges known at its end. */
+  readonly blocks: readonly { readonly ranges: readonly Range[] }[];
+  /** Whether the access has guards of its own. */
+  readonly guarded: boolean;
+}
+
+export type Placed = Touched & { readonly at: Place };
+
+/** What is touched of the parameters, each thing once; scratch memory is the kernel's own. */
 export function footprintOf(kernel: Kernel): Touched[] {
+  const lines = new Map<string, Touched>();
+  for (const { at: _, ...touched } of touchedIn(kernel)) {
+    const line = printTouched(touched);
+    if (!lines.has(line)) lines.set(line, touched);
+  }
+  return [...lines.values()];
+}
+
+/** The footprint with all places at which each thing is touched, in order. */
+export function touchedIn(kernel: Kernel): Placed[] {
   const found = new Footprint(kernel);
-  found.block(kernel.body, { ranges: [], guards: [], lets: new Map(), loose: new Set() });
+  found.block(kernel.body, { ranges: [], guards: [], lets: new Map(), loose: new Set() }, []);
   return found.touched;
 }
 
@@ -52,10 +75,10 @@ interface Around {
 }
 
 class Footprint {
-  readonly touched: Touched[] = [];
+  readonly touched: Placed[] = [];
   readonly #workgroupSize: number;
   readonly #params: ReadonlySet<string>;
-  readonly #known = new Set<string>();
+  #run = 0;
 
   constructor(kernel: Kernel) {
     this.#workgroupSize = kernel.workgroupSize;
@@ -63,17 +86,23 @@ class Footprint {
     this.#params = new Set(own.map((p) => p.name));
   }
 
-  block(body: readonly Stmt[], outer: Around): void {
+  block(body: readonly Stmt[], outer: Around, outside: Place["blocks"]): void {
     let at = outer;
-    for (const s of body) {
-      for (const e of exprsOf(s)) this.#loads(e, at);
-      for (const t of touchesOf(s)) this.#touch(t.memory, t.how, t.index, [], at);
-      if (s.kind === "loop") this.block(s.body, this.#inLoop(s, at));
-      else if (s.kind === "if")
-        this.block(s.then, { ...at, guards: [...at.guards, ...resolvedAll(s.when, at)] });
-      else this.block(bodyOf(s), at);
+    const own = { ranges: outer.ranges };
+    const blocks = [...outside, own];
+    for (const [i, s] of body.entries()) {
+      if (s.kind !== "store" || body[i - 1]?.kind !== "store") this.#run++;
+      const place = { statement: s, run: this.#run, blocks, guarded: false };
+      for (const e of exprsOf(s)) this.#loads(e, at, place);
+      for (const t of touchesOf(s)) this.#touch(t.memory, t.how, t.index, [], at, place);
+      if (s.kind === "loop") this.block(s.body, this.#inLoop(s, at), blocks);
+      else if (s.kind === "if") {
+        const guards = [...at.guards, ...resolvedAll(s.when, at)];
+        this.block(s.then, { ...at, guards }, blocks);
+      } else this.block(bodyOf(s), at, blocks);
       at = this.#after(s, at);
     }
+    own.ranges = at.ranges;
   }
 
   #inLoop(s: Of<"loop">, at: Around): Around {
@@ -95,10 +124,12 @@ class Footprint {
     return at;
   }
 
-  #loads(e: Expr, at: Around): void {
+  #loads(e: Expr, at: Around, place: Place): void {
     walkExpr(e, {
       expr: (x) => {
-        if (x.kind === "load") this.#touch(x.from, "reads", x.index, x.guard, at);
+        if (x.kind !== "load") return;
+        const there = { ...place, guarded: x.guard.length > 0 };
+        this.#touch(x.from, "reads", x.index, x.guard, at, there);
       },
     });
   }
@@ -109,19 +140,19 @@ class Footprint {
     index: Dim | undefined,
     guard: readonly Condition[],
     at: Around,
+    place: Place,
   ): void {
     if (!this.#params.has(param)) return;
+    const touched = { param, ...this.#access(index, guard, at), at: place };
     for (const one of how === "updates" ? (["reads", "writes"] as const) : [how])
-      this.#add(param, one, index, guard, at);
+      this.touched.push({ ...touched, how: one });
   }
 
-  #add(
-    param: string,
-    how: Touched["how"],
+  #access(
     index: Dim | undefined,
     guard: readonly Condition[],
     at: Around,
-  ): void {
+  ): Omit<Touched, "param" | "how"> {
     const place = index === undefined ? undefined : resolved(index, at);
     const known = place !== undefined && !speaks(place, at.loose) ? place : undefined;
     const guards = [...at.guards, ...resolvedAll(guard, at)].filter(
@@ -135,11 +166,7 @@ class Footprint {
     const affine =
       known !== undefined && ranges.every((r) => strideOf(known, r.name) !== undefined);
     const all = guards.length === at.guards.length + guard.length;
-    const touched: Touched = { param, how, index: known, ranges, guards: kept, known: all, affine };
-    const key = printTouched(touched);
-    if (this.#known.has(key)) return;
-    this.#known.add(key);
-    this.touched.push(touched);
+    return { index: known, ranges, guards: kept, known: all, affine };
   }
 }
 

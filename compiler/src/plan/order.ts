@@ -4,14 +4,12 @@
  * programs that compute values again. Decides which updates can happen in place; runs after lower,
  * before plan.
  */
-import { bug, type Dim, keyOfDim, sameDim, substitute, symbolsIn, type Tensor } from "@kiln-ml/ir";
+import { bug, type Tensor } from "@kiln-ml/ir";
 import { aliasRoot } from "../access.ts";
 import type { Group } from "../fuse/group.ts";
-import type { Expr, Kernel, Stmt } from "../kernel/kernel.ts";
-import { exprsOf } from "../kernel/parts.ts";
-import { walkExpr } from "../kernel/walk.ts";
 import { type Program, rootsOf } from "../program.ts";
 import { isLaunch, type Step } from "./control.ts";
+import { mayOverwrite } from "./in-place.ts";
 import { Ranks } from "./ranks.ts";
 
 export interface Ordered {
@@ -97,138 +95,13 @@ function reaches(
   return false;
 }
 
-/**
- * True if the kernel reads the parameter only at elements that it overwrites, each before it is
- * overwritten. Elements are told apart by their index expressions: a kernel stores each element of
- * a tensor once.
- */
+/** True if the value may lie where the parameter does, as far as the kernel itself is concerned. */
 export function alignedUpdate(writer: Step, param: Tensor, value: Tensor): boolean {
   if (!isLaunch(writer)) return false;
-  const nameOf = (t: Tensor) => writer.kernel.params[writer.tensors.indexOf(t)]?.name;
-  const [reads, writes] = [nameOf(param), nameOf(value)];
-  return reads === undefined || alignedIn(writer.kernel, reads, writes!);
-}
-
-/** By kernel, what was found of pairs of its buffers: groups of one structure share theirs. */
-const aligned = new WeakMap<Kernel, Map<string, boolean>>();
-
-function alignedIn(kernel: Kernel, reads: string, writes: string): boolean {
-  const known = aligned.get(kernel) ?? new Map<string, boolean>();
-  aligned.set(kernel, known);
-  const key = `${reads} ${writes}`;
-  const found = known.get(key);
-  if (found !== undefined) return found;
-  const touched = touchedIn(kernel.body, { reads, writes, bound: new Map() }, []);
-  const holds = touched !== undefined && [...touched.loads].every((at) => touched.stores.has(at));
-  known.set(key, holds);
-  return holds;
-}
-
-interface Buffers {
-  readonly reads: string;
-  readonly writes: string;
-  /** Index variables by what they are bound to; filled on the way. */
-  readonly bound: Map<string, Dim>;
-}
-
-/** The elements that a block reads of one buffer and overwrites in another, by key. */
-interface Touched {
-  readonly loads: Set<string>;
-  readonly stores: Set<string>;
-}
-
-/**
- * What a block touches. Undefined if it cannot be said that each element is read before it is
- * overwritten. That is so where a read
- * - stands in a statement after the store, other than in another store of the same run of stores;
- * - depends on a guard, and is not of the element that its statement stores;
- * - stands in a block without the store, and iterations of the loops around it read one element:
- *   one may overwrite what the next has to read, and on a GPU nothing holds them in order.
- */
-function touchedIn(
-  body: readonly Stmt[],
-  of: Buffers,
-  around: readonly string[],
-): Touched | undefined {
-  const [loads, stores] = [new Set<string>(), new Set<string>()];
-  const here = new Map<string, Dim>();
-  const inside = [...around];
-  let lastStore = false;
-  /** What was overwritten before the run of stores at hand. */
-  let earlier: ReadonlySet<string> = new Set();
-  for (const s of body) {
-    if (s.kind === "letIndex") of.bound.set(s.name, substitute(s.value, of.bound));
-    if (s.kind === "letInvocation" || s.kind === "letSubgroup") inside.push(s.name);
-    const touched = touchedBy(s, of, inside, here);
-    if (!touched) return undefined;
-    if (s.kind === "store" && !lastStore) earlier = new Set(stores);
-    const overwritten = s.kind === "store" ? earlier : stores;
-    for (const index of touched.loads) {
-      if (overwritten.has(index)) return undefined;
-      loads.add(index);
-    }
-    for (const index of touched.stores) stores.add(index);
-    lastStore = s.kind === "store";
-  }
-  for (const [key, index] of here)
-    if (!stores.has(key) && !tellsApart(index, inside)) return undefined;
-  return { loads, stores };
-}
-
-/**
- * What one statement touches; the elements it reads itself, rather than in a block, are added to
- * `here`.
- */
-function touchedBy(
-  s: Stmt,
-  of: Buffers,
-  around: readonly string[],
-  here: Map<string, Dim>,
-): Touched | undefined {
-  if (s.kind === "if") return touchedIn(s.then, of, around);
-  if (s.kind === "loop")
-    return touchedIn(s.body, of, s.extent === 1 ? around : [...around, s.name]);
-  const own = loadsOf(s).filter((e) => e.from === of.reads);
-  const isOwn = (e: Load): boolean =>
-    s.kind === "store" && s.to === of.writes && sameDim(e.index, s.index);
-  if (own.some((e) => e.guard.length > 0 && !isOwn(e))) return undefined;
-  const loads = new Set<string>();
-  for (const e of own) {
-    const index = substitute(e.index, of.bound);
-    loads.add(keyOfDim(index));
-    here.set(keyOfDim(index), index);
-  }
-  const stored = s.kind === "store" && s.to === of.writes;
-  return { loads, stores: new Set(stored ? [keyOfDim(substitute(s.index, of.bound))] : []) };
-}
-
-/**
- * True if the index speaks of every one of these variables, as one does that differs between their
- * values.
- */
-function tellsApart(index: Dim, variables: readonly string[]): boolean {
-  const symbols = symbolsIn(index);
-  return variables.every((name) => symbols.has(name));
-}
-
-type Load = Extract<Expr, { kind: "load" }>;
-const loads = new WeakMap<Stmt, readonly Load[]>();
-
-/**
- * The loads in a statement's expressions; remembered, since a step updates several states in one
- * kernel.
- */
-function loadsOf(s: Stmt): readonly Load[] {
-  const known = loads.get(s);
-  if (known) return known;
-  const found: Load[] = [];
-  const seen = new Set<Expr>();
-  const expr = (e: Expr): void => {
-    if (e.kind === "load") found.push(e);
-  };
-  for (const e of exprsOf(s)) walkExpr(e, { expr }, seen);
-  loads.set(s, found);
-  return found;
+  const { kernel, tensors } = writer;
+  const nameOf = (t: Tensor) => kernel.params[tensors.indexOf(t)]?.name;
+  const reads = nameOf(param);
+  return reads === undefined || mayOverwrite(kernel, reads, nameOf(value)!);
 }
 
 function priority({ members }: Group): number {

@@ -17,42 +17,40 @@
  * beside it, for `KILN_PEERS=FOLDER node FOLDER/bench.mjs` on a machine that has one.
  */
 import { dirname } from "node:path";
-import { parseArgs } from "node:util";
 import type { TargetName } from "@kiln-ml/artifact";
+import { flagsOf } from "../packages/tools/src/flags.ts";
 import { budgetRows } from "./budgets.ts";
 import { compileRows } from "./compile.ts";
 import { fusionRows } from "./fusion.ts";
 import { memoryRows } from "./memory.ts";
 import { missed, type Row, save, table } from "./row.ts";
 
-const { values: options } = parseArgs({
-  options: {
-    fusion: { type: "boolean" },
-    budgets: { type: "boolean" },
-    compile: { type: "boolean" },
-    memory: { type: "boolean" },
-    train: { type: "boolean" },
-    peers: { type: "boolean" },
-    cpu: { type: "boolean" },
-    cold: { type: "boolean" },
-    onnxruntime: { type: "boolean" },
-    tfjs: { type: "boolean" },
-    models: { type: "boolean" },
-    threads: { type: "string" },
-    against: { type: "string" },
-    samples: { type: "string" },
-    slow: { type: "boolean" },
-    json: { type: "boolean" },
-    strict: { type: "boolean" },
-    only: { type: "string" },
-    target: { type: "string", multiple: true },
-    save: { type: "string" },
-    gpu: { type: "string" },
-    xla: { type: "boolean" },
-    linalg: { type: "boolean" },
-    llm: { type: "boolean" },
-    python: { type: "string" },
-  },
+const options = flagsOf("npm run bench --", {
+  fusion: { type: "boolean" },
+  budgets: { type: "boolean" },
+  compile: { type: "boolean" },
+  memory: { type: "boolean" },
+  train: { type: "boolean" },
+  peers: { type: "boolean" },
+  cpu: { type: "boolean" },
+  cold: { type: "boolean" },
+  onnxruntime: { type: "boolean" },
+  tfjs: { type: "boolean" },
+  models: { type: "boolean" },
+  threads: { type: "string" },
+  against: { type: "string" },
+  samples: { type: "string" },
+  slow: { type: "boolean" },
+  json: { type: "boolean" },
+  strict: { type: "boolean" },
+  only: { type: "string" },
+  target: { type: "string", multiple: true },
+  save: { type: "string" },
+  gpu: { type: "string" },
+  xla: { type: "boolean" },
+  linalg: { type: "boolean" },
+  llm: { type: "boolean" },
+  python: { type: "string" },
 });
 
 type Selected = (name: string) => boolean;

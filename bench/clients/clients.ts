@@ -7,17 +7,15 @@
 import { spawnSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
 import { join } from "node:path";
-import { parseArgs } from "node:util";
+import { flagsOf } from "../../packages/tools/src/flags.ts";
 import { folderOf, installClients, type Side, sides } from "./install.ts";
 import { runInPage } from "./page.ts";
 import { writeTransformerModels } from "./transformer-models.ts";
 
-const { values: options } = parseArgs({
-  options: {
-    only: { type: "string", default: "" },
-    json: { type: "boolean" },
-    strict: { type: "boolean" },
-  },
+const options = flagsOf("npm run clients --", {
+  only: { type: "string", default: "" },
+  json: { type: "boolean" },
+  strict: { type: "boolean" },
 });
 
 interface Client {

@@ -6,7 +6,7 @@
  * out for what they contain, never by name. `--tfjs` runs the specs of tfjs-core on its backend.
  */
 import { cpus } from "node:os";
-import { parseArgs } from "node:util";
+import { flagsOf } from "../../packages/tools/src/flags.ts";
 import { casesOf } from "./cases.ts";
 import { type EngineName, type Face, faceNames, type OurTarget, targetNames } from "./engine.ts";
 import { dataPath, openFiles } from "./files.ts";
@@ -30,21 +30,19 @@ import {
 import { installRuntime } from "./runtimes.ts";
 import { type Surveyed, survey } from "./survey.ts";
 
-const { values: options } = parseArgs({
-  options: {
-    data: { type: "string" },
-    only: { type: "string" },
-    op: { type: "string" },
-    target: { type: "string", multiple: true },
-    every: { type: "string" },
-    limit: { type: "string" },
-    "no-peer": { type: "boolean" },
-    face: { type: "string" },
-    ops: { type: "boolean" },
-    json: { type: "boolean" },
-    strict: { type: "boolean" },
-    tfjs: { type: "boolean" },
-  },
+const options = flagsOf("npm run conformance --", {
+  data: { type: "string" },
+  only: { type: "string" },
+  op: { type: "string" },
+  target: { type: "string", multiple: true },
+  every: { type: "string" },
+  limit: { type: "string" },
+  "no-peer": { type: "boolean" },
+  face: { type: "string" },
+  ops: { type: "boolean" },
+  json: { type: "boolean" },
+  strict: { type: "boolean" },
+  tfjs: { type: "boolean" },
 });
 
 const goal = 95;

@@ -3,7 +3,7 @@
  * networks against ONNX Runtime on the same inputs: largest error, CPU time of a unit on one thread next to ORT's on wasm and
  * native, kernels, peak memory, compile time, compiles for further sizes. What is not there is named.
  */
-import { parseArgs } from "node:util";
+import { flagsOf } from "../../packages/tools/src/flags.ts";
 import { digits } from "../row.ts";
 import { type PageResult, pageResults } from "./browser.ts";
 import { type EngineName, type OurTarget, targetNames } from "./engine.ts";
@@ -15,16 +15,14 @@ import { aligned } from "./report.ts";
 import { installRuntime } from "./runtimes.ts";
 import { absenceOf } from "./sources.ts";
 
-const { values: options } = parseArgs({
-  options: {
-    only: { type: "string" },
-    target: { type: "string" },
-    samples: { type: "string" },
-    "no-graphs": { type: "boolean" },
-    "no-browser": { type: "boolean" },
-    json: { type: "boolean" },
-    strict: { type: "boolean" },
-  },
+const options = flagsOf("npm run models --", {
+  only: { type: "string" },
+  target: { type: "string" },
+  samples: { type: "string" },
+  "no-graphs": { type: "boolean" },
+  "no-browser": { type: "boolean" },
+  json: { type: "boolean" },
+  strict: { type: "boolean" },
 });
 
 /** Of the largest value of the reference; more is another result, unless ORT's own on wasm is about as far away. */

@@ -5,24 +5,23 @@
  * damaged and made-up ones. Each input must be read, or refused with an error of ours that names the file and the place, in
  * bounded time and memory; the first that is not is printed with how to run it again, and the command fails.
  */
-import { parseArgs } from "node:util";
+
 import { Worker } from "node:worker_threads";
+import { flagsOf } from "../../packages/tools/src/flags.ts";
 import { onnxRuntime } from "../support/onnxruntime.ts";
 import { readers } from "./readers.ts";
 import { headOf, rowOf, type Tally, totalOf } from "./tally.ts";
 import type { Job } from "./worker.ts";
 
-const { values } = parseArgs({
-  options: {
-    readers: { type: "boolean" },
-    ops: { type: "boolean" },
-    lenient: { type: "boolean" },
-    first: { type: "string", default: "0" },
-    count: { type: "string" },
-    seed: { type: "string" },
-    only: { type: "string", multiple: true },
-    case: { type: "string" },
-  },
+const values = flagsOf("npm run fuzz --", {
+  readers: { type: "boolean" },
+  ops: { type: "boolean" },
+  lenient: { type: "boolean" },
+  first: { type: "string", default: "0" },
+  count: { type: "string" },
+  seed: { type: "string" },
+  only: { type: "string", multiple: true },
+  case: { type: "string" },
 });
 
 function fail(message: string): never {

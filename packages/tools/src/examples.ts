@@ -7,7 +7,7 @@
  * things writes docs/examples/README.md with what it measured. `--pytorch results.json` runs none:
  * it takes what bench/examples/run.py wrote into that page.
  */
-import { parseArgs } from "node:util";
+
 import { examples } from "./examples/list.ts";
 import { keepMeasured, writePage } from "./examples/page.ts";
 import { keepPytorch } from "./examples/pytorch.ts";
@@ -18,18 +18,17 @@ import {
   type Outcome,
   runExamples,
 } from "./examples/run.ts";
+import { flagsOf } from "./flags.ts";
 
-const { values } = parseArgs({
-  options: {
-    quick: { type: "boolean", default: false },
-    slice: { type: "boolean", default: false },
-    only: { type: "string", default: "" },
-    jobs: { type: "string" },
-    target: { type: "string", default: "auto" },
-    limit: { type: "string" },
-    list: { type: "boolean", default: false },
-    pytorch: { type: "string" },
-  },
+const values = flagsOf("npm run examples --", {
+  quick: { type: "boolean", default: false },
+  slice: { type: "boolean", default: false },
+  only: { type: "string", default: "" },
+  jobs: { type: "string" },
+  target: { type: "string", default: "auto" },
+  limit: { type: "string" },
+  list: { type: "boolean", default: false },
+  pytorch: { type: "string" },
 });
 
 const only = new RegExp(values.only);

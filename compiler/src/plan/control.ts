@@ -135,20 +135,18 @@ function scanOf(made: Made, context: Context): Control {
   const [step, ...params] = region.params as [Tensor, ...Tensor[]];
   const { init, xs, captures } = scanParts(node.attrs, params);
   const operands = scanParts(node.attrs, node.operands);
-  const outside = new Map<Tensor, Tensor>(results.map((t) => [t, t]));
-  init.forEach((p, i) => {
-    outside.set(p, results[i]!);
-  });
-  captures.forEach((p, i) => {
-    outside.set(p, operands.captures[i]!);
-  });
   const by = new Map<Tensor, Tensor>([[step, dimValue(at)]]);
   const whole = xs.map((p, i) => {
     const x = input(String(p.attrs.name), p.dtype, operands.xs[i]!.shape);
-    outside.set(x, operands.xs[i]!);
     by.set(p, elementOf(x, at));
     return x;
   });
+  const outside = new Map<Tensor, Tensor>([
+    ...results.map((t): [Tensor, Tensor] => [t, t]),
+    ...init.map((p, i): [Tensor, Tensor] => [p, results[i]!]),
+    ...captures.map((p, i): [Tensor, Tensor] => [p, operands.captures[i]!]),
+    ...whole.map((x, i): [Tensor, Tensor] => [x, operands.xs[i]!]),
+  ]);
   const values = replaceNodes(region.results, by);
   const updates = init.map((p, i) => [p, values[i]!] as const);
   const outputs = values.slice(init.length).map((value, i) => ({
@@ -182,7 +180,7 @@ const tidy = [simplify(), regions, cse];
 
 function nested(source: Program, lower: Context["lower"]): Nested {
   const tidied = tidy.reduce((p, pass) => pass.run(p), source);
-  const program = apart({
+  const program = withOwnRoots({
     ...tidied,
     updates: tidied.updates.filter(([p, value]) => p !== value),
   });
@@ -193,12 +191,11 @@ function nested(source: Program, lower: Context["lower"]): Nested {
  * The program with a copy in the place of each root that is a leaf or another root: kernels write
  * every root, each one where it belongs.
  */
-function apart(program: Program): Program {
+function withOwnRoots(program: Program): Program {
   const taken = new Set<Tensor>();
   const own = (value: Tensor): Tensor => {
     const root = aliasRoot(value);
-    const free = !isLeaf(root) && !taken.has(root);
-    const written = free ? value : copyOf(value);
+    const written = isLeaf(root) || taken.has(root) ? copyOf(value) : value;
     taken.add(aliasRoot(written));
     return written;
   };
@@ -208,9 +205,9 @@ function apart(program: Program): Program {
   const given = new Set(inner.flatMap((t) => t.operands.map(aliasRoot)));
   const outputs = program.outputs.map((o) => {
     const root = aliasRoot(o.value);
-    const apart =
+    const placed =
       o.within && (root.op === "result" || root.op === "customKernel" || given.has(root));
-    return { ...o, value: own(apart ? copyOf(o.value) : o.value) };
+    return { ...o, value: own(placed ? copyOf(o.value) : o.value) };
   });
   return { ...program, outputs, updates };
 }

@@ -12,10 +12,12 @@ import { folderOf, installClients, type Side, sides } from "./install.ts";
 import { runInPage } from "./page.ts";
 import { writeTransformerModels } from "./transformer-models.ts";
 
-const options = flagsOf("npm run clients --", {
-  only: { type: "string", default: "" },
-  json: { type: "boolean" },
-  strict: { type: "boolean" },
+const { values: options } = flagsOf("npm run clients --", {
+  options: {
+    only: { type: "string", default: "" },
+    json: { type: "boolean" },
+    strict: { type: "boolean" },
+  },
 });
 
 interface Client {

@@ -30,19 +30,21 @@ import {
 import { installRuntime } from "./runtimes.ts";
 import { type Surveyed, survey } from "./survey.ts";
 
-const options = flagsOf("npm run conformance --", {
-  data: { type: "string" },
-  only: { type: "string" },
-  op: { type: "string" },
-  target: { type: "string", multiple: true },
-  every: { type: "string" },
-  limit: { type: "string" },
-  "no-peer": { type: "boolean" },
-  face: { type: "string" },
-  ops: { type: "boolean" },
-  json: { type: "boolean" },
-  strict: { type: "boolean" },
-  tfjs: { type: "boolean" },
+const { values: options } = flagsOf("npm run conformance --", {
+  options: {
+    data: { type: "string" },
+    only: { type: "string" },
+    op: { type: "string" },
+    target: { type: "string", multiple: true },
+    every: { type: "string" },
+    limit: { type: "string" },
+    "no-peer": { type: "boolean" },
+    face: { type: "string" },
+    ops: { type: "boolean" },
+    json: { type: "boolean" },
+    strict: { type: "boolean" },
+    tfjs: { type: "boolean" },
+  },
 });
 
 const goal = 95;

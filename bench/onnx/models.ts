@@ -15,14 +15,16 @@ import { aligned } from "./report.ts";
 import { installRuntime } from "./runtimes.ts";
 import { absenceOf } from "./sources.ts";
 
-const options = flagsOf("npm run models --", {
-  only: { type: "string" },
-  target: { type: "string" },
-  samples: { type: "string" },
-  "no-graphs": { type: "boolean" },
-  "no-browser": { type: "boolean" },
-  json: { type: "boolean" },
-  strict: { type: "boolean" },
+const { values: options } = flagsOf("npm run models --", {
+  options: {
+    only: { type: "string" },
+    target: { type: "string" },
+    samples: { type: "string" },
+    "no-graphs": { type: "boolean" },
+    "no-browser": { type: "boolean" },
+    json: { type: "boolean" },
+    strict: { type: "boolean" },
+  },
 });
 
 /** Of the largest value of the reference; more is another result, unless ORT's own on wasm is about as far away. */

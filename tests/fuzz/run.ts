@@ -13,15 +13,17 @@ import { readers } from "./readers.ts";
 import { headOf, rowOf, type Tally, totalOf } from "./tally.ts";
 import type { Job } from "./worker.ts";
 
-const values = flagsOf("npm run fuzz --", {
-  readers: { type: "boolean" },
-  ops: { type: "boolean" },
-  lenient: { type: "boolean" },
-  first: { type: "string", default: "0" },
-  count: { type: "string" },
-  seed: { type: "string" },
-  only: { type: "string", multiple: true },
-  case: { type: "string" },
+const { values } = flagsOf("npm run fuzz --", {
+  options: {
+    readers: { type: "boolean" },
+    ops: { type: "boolean" },
+    lenient: { type: "boolean" },
+    first: { type: "string", default: "0" },
+    count: { type: "string" },
+    seed: { type: "string" },
+    only: { type: "string", multiple: true },
+    case: { type: "string" },
+  },
 });
 
 function fail(message: string): never {

@@ -20,15 +20,17 @@ import {
 } from "./examples/run.ts";
 import { flagsOf } from "./flags.ts";
 
-const values = flagsOf("npm run examples --", {
-  quick: { type: "boolean", default: false },
-  slice: { type: "boolean", default: false },
-  only: { type: "string", default: "" },
-  jobs: { type: "string" },
-  target: { type: "string", default: "auto" },
-  limit: { type: "string" },
-  list: { type: "boolean", default: false },
-  pytorch: { type: "string" },
+const { values } = flagsOf("npm run examples --", {
+  options: {
+    quick: { type: "boolean", default: false },
+    slice: { type: "boolean", default: false },
+    only: { type: "string", default: "" },
+    jobs: { type: "string" },
+    target: { type: "string", default: "auto" },
+    limit: { type: "string" },
+    list: { type: "boolean", default: false },
+    pytorch: { type: "string" },
+  },
 });
 
 const only = new RegExp(values.only);

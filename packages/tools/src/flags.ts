@@ -14,14 +14,20 @@ const usage = (options: Options): string =>
     )
     .join(" ");
 
-/** The flags that `command` was given; ends the process for `--help` and for wrong ones. */
-export function flagsOf<const O extends Options>(command: string, options: O) {
+/**
+ * `parseArgs` for the flags that `command` was given; ends the process for `--help` and for wrong
+ * ones.
+ */
+export function flagsOf<const O extends Options>(
+  command: string,
+  { options }: { readonly options: O },
+) {
   if (process.argv.includes("--help")) {
     console.log(`usage: ${command} ${usage(options)}`);
     process.exit(0);
   }
   try {
-    return parseArgs({ options }).values;
+    return parseArgs({ options });
   } catch (error) {
     const [reason] = (error as Error).message.split(/[.\n]/);
     console.error(`${command}: ${reason}\n  see ${command} --help`);

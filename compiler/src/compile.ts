@@ -229,8 +229,8 @@ function fuseAndLower(
       if (over && relief.addAll(over, fusion, stored)) continue;
     }
     const steps = fusion.groups.map((g) => lower(fusion, g, stored));
-    const ordered = order(program, steps);
     const kernels = steps.filter(isLaunch);
+    const ordered = order(program, steps);
     const over = kernels.filter((k) => bindingsOf(k, ordered).size > limits.bindings);
     const groups = over.map((k) => k.group);
     if (!relief.addAll({ groups, inPlace: ordered.inPlace }, fusion, stored)) {

@@ -168,11 +168,7 @@ const madeUp: ReadonlySet<string> = new Set(["at", "deep"]);
 function lowerJob(context: LoweringContext, schedule: Schedule): Lowered {
   resetNames();
   const { group, storage, reads, writes } = context;
-  // Nodes with regions, and kernels of the user, have no schedule.
-  const kind = (group.kind === "map" ? "rows" : group.kind) as Exclude<
-    Group["kind"],
-    "map" | "control"
-  >;
+  const kind = group.kind === "map" || group.kind === "control" ? "rows" : group.kind;
   const main = schedule[kind]!(context);
   const guests = group.guests.map((part) => ({ ...context, group: part }));
   const body = countedNames(guests.length ? schedule.beside(main.body, guests) : main.body, madeUp);

@@ -11,8 +11,8 @@ import type { Fusion } from "../fuse/state.ts";
 import { isLaunch, type Step } from "./control.ts";
 import { alignedUpdate, type Orderable, updatesInPlace } from "./order.ts";
 
-/** Kinds of groups whose schedules may bind scratch memory, of which only the kernel tells. */
-const needScratch: ReadonlySet<Group["kind"]> = new Set(["scatter", "sort", "scan", "attention"]);
+/** Groups whose kernels need scratch memory, or that other folders make kernels of. */
+const untold: ReadonlySet<Group["kind"]> = new Set(["scatter", "sort", "scan", "attention"]);
 /** The most scratch memory of one. */
 const mostScratch = 4;
 /** Nodes of whose operands some may never be read. */
@@ -49,13 +49,13 @@ export function groupsOver(
     counted.push(found);
   }
   const wide = counted.filter(
-    ({ group, tensors }) => tensors.size + (needScratch.has(group.kind) ? mostScratch : 0) > most,
+    ({ group, tensors }) => tensors.size + (untold.has(group.kind) ? mostScratch : 0) > most,
   );
   if (wide.length === 0) return none;
   const { inPlace } = updatesInPlace(fusion.program, counted);
   const over = wide.filter(({ group, tensors }) => {
-    const isCounted = !needScratch.has(group.kind) && readsAll(fusion, group);
-    const made = isCounted ? undefined : lowered(group);
+    const told = !untold.has(group.kind) && readsAll(fusion, group);
+    const made = told ? undefined : lowered(group);
     const bound = made && isLaunch(made) ? made.tensors : tensors;
     // Scratch memory is no tensor, and each piece binds by itself.
     return new Set([...bound].map((t, i) => (t ? (inPlace.get(t) ?? t) : i))).size > most;
@@ -74,7 +74,7 @@ export function boundWithout(
   taken: ReadonlySet<Tensor>,
   { inPlace }: Pick<Over, "inPlace">,
 ): number | undefined {
-  if (needScratch.has(group.kind) || group.kind === "control" || !readsAll(fusion, group))
+  if (untold.has(group.kind) || group.kind === "control" || !readsAll(fusion, group))
     return undefined;
   const members = partsOf(group).flatMap((part) => [...part.members.keys()]);
   const left = new Set(members.filter((t) => !taken.has(t)));

@@ -220,7 +220,23 @@ function fuseAndLower(
   const observe = options.observe ?? (() => {});
   const limits = fusionLimitsOf(target, options);
   const relief = new Reliefs();
-  const lower = lowererOf(target, options, nesting);
+  const controls = new Map<Tensor | undefined, Step>();
+  const lowering = new Lowering(target.schedule, {
+    limits: options.limits ?? target.defaultLimits,
+    features: options.features ?? [],
+    choices: options.choices,
+    verify: (kernel) => options.verify?.(kernel, target.name),
+  });
+  const lower = (fusion: Fusion, g: Group, stored: ReadonlySet<Tensor>): Step => {
+    if (g.kind !== "control") return lowering.lower(fusion, g, stored);
+    const known =
+      controls.get(g.anchor) ??
+      (g.anchor?.op === "customKernel"
+        ? lowerCustom(g, target.name)
+        : lowerControl(g, inside(nesting, target, options)));
+    controls.set(g.anchor, known);
+    return { ...known, group: g };
+  };
   for (;;) {
     const fusion = fuse(program, limits, options.fusion ?? true, relief, options.refused);
     const stored = storedNodes(fusion, nodesOf(program));
@@ -244,27 +260,6 @@ function fuseAndLower(
       return ordered;
     }
   }
-}
-
-/** Lowers groups, those of one structure once, and each node with regions once. */
-function lowererOf(target: Target, options: Options, nesting: Nesting) {
-  const controls = new Map<Tensor | undefined, Step>();
-  const lowering = new Lowering(target.schedule, {
-    limits: options.limits ?? target.defaultLimits,
-    features: options.features ?? [],
-    choices: options.choices,
-    verify: (kernel) => options.verify?.(kernel, target.name),
-  });
-  return (fusion: Fusion, g: Group, stored: ReadonlySet<Tensor>): Step => {
-    if (g.kind !== "control") return lowering.lower(fusion, g, stored);
-    const known =
-      controls.get(g.anchor) ??
-      (g.anchor?.op === "customKernel"
-        ? lowerCustom(g, target.name)
-        : lowerControl(g, inside(nesting, target, options)));
-    controls.set(g.anchor, known);
-    return { ...known, group: g };
-  };
 }
 
 interface Nesting {
@@ -292,8 +287,8 @@ function copyKernels(target: Target, options: Options): CopyKernel {
     if (found) return found;
     const x = input("x", dtype, [size]);
     const program = { inputs: [x], outputs: [{ name: "y", value: copyOf(x) }], updates: [] };
-    const [lowered] = fuseAndLower(program, target, quiet).steps.filter(isLaunch);
-    const made = { ...lowered!, kernel: { ...lowered!.kernel, name: "copy" } };
+    const [lowered] = fuseAndLower(program, target, quiet).steps as [Lowered];
+    const made = { ...lowered, kernel: { ...lowered.kernel, name: "copy" } };
     known.set(key, made);
     return made;
   };

@@ -36,16 +36,6 @@ function symbolsOf(program: Program): Map<string, DimSymbol> {
 export const dimNames = (program: Program): ReadonlySet<string> =>
   hasRegions(program) ? new Set(symbolsOf(program).keys()) : new Set();
 
-/** Throws GraphError for a symbol whose value no input tells. */
-function checkTold(program: Program, symbols: Iterable<string>): void {
-  const told = new Set(program.inputs.flatMap((t) => t.shape.map((d) => linearIn(d)?.symbol.name)));
-  for (const name of symbols)
-    if (!told.has(name))
-      throw new GraphError(
-        `compile: symbol ${name} is no dim of an input, so that a run cannot know its value\n  give an input an axis of that symbol, or write a number`,
-      );
-}
-
 export function signatureOf(program: Program, states: readonly Tensor[]): Signature {
   const symbols = symbolsOf(program);
   const requirements = requirementsOf(program);
@@ -54,7 +44,12 @@ export function signatureOf(program: Program, states: readonly Tensor[]): Signat
     value: toExtent(value),
     text,
   }));
-  checkTold(program, symbols.keys());
+  const told = new Set(program.inputs.flatMap((t) => t.shape.map((d) => linearIn(d)?.symbol.name)));
+  for (const name of symbols.keys())
+    if (!told.has(name))
+      throw new GraphError(
+        `compile: symbol ${name} is no dim of an input, so that a run cannot know its value\n  give an input an axis of that symbol, or write a number`,
+      );
   const spec = (t: Tensor, name: string): TensorSpec => ({
     name,
     dtype: t.dtype,

@@ -11,7 +11,6 @@ import {
   type Dim,
   GraphError,
   mulDim,
-  type NodeOf,
   opOf,
   sizeOf,
   type Tensor,
@@ -25,23 +24,18 @@ import type { Lowered } from "./lower.ts";
 /** By target, the attribute with its text. */
 const textOf: Partial<Record<TargetName, "js" | "wgsl">> = { js: "js", webgpu: "wgsl" };
 
-/** The user's text for a target; throws GraphError where there is none. */
-function textFor(node: NodeOf<"customKernel">, target: TargetName): [kind: string, text: string] {
-  const { name, ...texts } = node.attrs;
-  const kind = textOf[target];
-  const text = kind && texts[kind];
-  if (text !== undefined) return [kind!, text];
-  const others = Object.entries(textOf).flatMap(([t, k]) => (texts[k] ? [t] : []));
-  const where = node.site ? ` (${node.site})` : "";
-  throw new GraphError(
-    `compile: customKernel ${name} has no text for target ${target}${where}\n  compile for ${others.join(" or ")}${kind ? `, or give it ${kind}` : ""}`,
-  );
-}
-
 export function lowerCustom(group: Group, target: TargetName): Lowered {
   const node = opOf(group.anchor!, "customKernel");
   const { name, threads, workgroupSize } = node.attrs;
-  const [kind, text] = textFor(node, target);
+  const kind = textOf[target];
+  const text = kind && node.attrs[kind];
+  if (text === undefined) {
+    const others = Object.entries(textOf).flatMap(([t, k]) => (node.attrs[k] ? [t] : []));
+    const where = node.site ? ` (${node.site})` : "";
+    throw new GraphError(
+      `compile: customKernel ${name} has no text for target ${target}${where}\n  compile for ${others.join(" or ")}${kind ? `, or give it ${kind}` : ""}`,
+    );
+  }
   const roots = node.operands.map(aliasRoot);
   const tensors = [...new Set(roots), node];
   const params = tensors.map(

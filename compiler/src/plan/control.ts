@@ -82,8 +82,8 @@ export function lowerControl(group: Group, context: Context): Control {
   const reads = new Set(node.operands.map(aliasRoot));
   const writes = new Map(results.map((t) => [t, t] as const));
   const made: Made = { group, node, results, reads, writes };
-  if (node.op === "scan") return scanOf(made, context);
-  return node.op === "cond" ? condOf(made, context) : whileOf(made, context);
+  const of = node.op === "scan" ? scanOf : node.op === "cond" ? condOf : whileOf;
+  return of(made, context);
 }
 
 type Made = Pick<Control, "group" | "node" | "results" | "reads" | "writes">;
@@ -141,12 +141,14 @@ function scanOf(made: Made, context: Context): Control {
     by.set(p, elementOf(x, at));
     return x;
   });
-  const outside = new Map<Tensor, Tensor>([
-    ...results.map((t): [Tensor, Tensor] => [t, t]),
-    ...init.map((p, i): [Tensor, Tensor] => [p, results[i]!]),
-    ...captures.map((p, i): [Tensor, Tensor] => [p, operands.captures[i]!]),
-    ...whole.map((x, i): [Tensor, Tensor] => [x, operands.xs[i]!]),
-  ]);
+  const outside = new Map(
+    [
+      [results, results],
+      [init, results],
+      [captures, operands.captures],
+      [whole, operands.xs],
+    ].flatMap(([inner, outer]) => inner!.map((t, i) => [t, outer![i]!] as const)),
+  );
   const values = replaceNodes(region.results, by);
   const updates = init.map((p, i) => [p, values[i]!] as const);
   const outputs = values.slice(init.length).map((value, i) => ({

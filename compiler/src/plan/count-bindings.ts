@@ -8,7 +8,8 @@ import { isLeaf } from "../access.ts";
 import { dependsOn, type Group } from "../fuse/group.ts";
 import { terminals } from "../fuse/reads.ts";
 import type { Fusion } from "../fuse/state.ts";
-import { isLaunch, type Step } from "./control.ts";
+import type { Lowered } from "../lower/lower.ts";
+import type { Step } from "./control.ts";
 import { alignedUpdate, type Orderable, updatesInPlace } from "./order.ts";
 
 /** Groups whose kernels need scratch memory, or that other folders make kernels of. */
@@ -55,8 +56,8 @@ export function groupsOver(
   const { inPlace } = updatesInPlace(fusion.program, counted);
   const over = wide.filter(({ group, tensors }) => {
     const told = !untold.has(group.kind) && readsAll(fusion, group);
-    const made = told ? undefined : lowered(group);
-    const bound = made && isLaunch(made) ? made.tensors : tensors;
+    // A node with regions binds nothing, and is not wide.
+    const bound = told ? tensors : (lowered(group) as Lowered).tensors;
     // Scratch memory is no tensor, and each piece binds by itself.
     return new Set([...bound].map((t, i) => (t ? (inPlace.get(t) ?? t) : i))).size > most;
   });

@@ -29,13 +29,14 @@ export function mayOverwrite(kernel: Kernel, reads: string, writes: string): boo
  * - stands in a block without the store, and iterations of the loops around it read one element:
  *   one may overwrite what the next has to read, and on a GPU nothing holds them in order.
  */
-function isReadFirst({ index, at }: Placed, stores: readonly Placed[]): boolean {
+function isReadFirst(read: Placed, stores: readonly Placed[]): boolean {
+  const { index, run, statement, guard } = read;
   if (index === undefined) return false;
   const over = stores.filter((s) => s.index !== undefined && sameDim(s.index, index));
-  if (over.length === 0 || over.some((s) => s.at.run < at.run)) return false;
-  if (at.guarded && !over.some((s) => s.at.statement === at.statement)) return false;
-  const block = at.blocks.at(-1)!;
-  if (over.some((s) => s.at.blocks.includes(block))) return true;
+  if (over.length === 0 || over.some((s) => s.run < run)) return false;
+  if (guard.length > 0 && !over.some((s) => s.statement === statement)) return false;
+  const block = read.blocks.at(-1)!;
+  if (over.some((s) => s.blocks.includes(block))) return true;
   const symbols = symbolsIn(index);
-  return block.ranges.every((r) => r.end === 1 || symbols.has(r.name));
+  return block.over.every(({ by }) => by.extent === 1 || symbols.has(by.name));
 }

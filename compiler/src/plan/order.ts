@@ -139,7 +139,7 @@ function sorted(steps: readonly Step[], before: ReadonlyMap<Step, ReadonlySet<St
     for (const later of after[i]!) if (--missing[later]! === 0) add(later);
   }
   const left = wanted.filter((_, i) => missing[i]! > 0);
-  const nameOf = (k: Step): string => (isLaunch(k) ? k.kernel.name : k.node.op);
-  if (left.length) bug("order", "kernels wait for each other", left.map(nameOf).join(" "));
+  if (left.length)
+    bug("order", "steps wait for each other", left.map(({ group }) => group.id).join(" "));
   return out;
 }

@@ -4,9 +4,9 @@
  */
 import {
   type Artifact,
+  type Step as ArtifactStep,
   artifactVersion,
   type Limits,
-  type Step,
   type TargetName,
 } from "@kiln-ml/artifact";
 import {
@@ -34,7 +34,7 @@ import { type Lowered, Lowering } from "./lower/lower.ts";
 import type { Pass } from "./pass.ts";
 import { hasRegions, inRegions } from "./passes/in-regions.ts";
 import { graphPasses } from "./pipeline.ts";
-import { type Context, copyOf, lowerControl } from "./plan/control.ts";
+import { type Context, copyOf, isLaunch, lowerControl, type Step } from "./plan/control.ts";
 import { groupsOver } from "./plan/count-bindings.ts";
 import { flowOf } from "./plan/flow.ts";
 import { type Ordered, order } from "./plan/order.ts";
@@ -122,13 +122,14 @@ export function compileProgram(source: Program, given: CompileOptions): Compiled
   }
   const states = statesOf(source);
   const ordered = fuseAndLower(program, target, options);
-  observe("order", { program, kernels: ordered.kernels });
+  const kernels = ordered.steps.filter(isLaunch);
+  observe("order", { program, kernels });
   const planned = plan(program, states, ordered, target.name, copyKernels(target, options));
   const texts = new TextTable(target, options);
   const started = startedKernels(planned.steps, target);
   observe("emit", {
     program,
-    kernels: ordered.kernels,
+    kernels,
     started: started.map((s) => s.started),
     launches: launchesOf(planned.steps),
   });
@@ -166,7 +167,7 @@ const passesFor = (program: Program, target: Target): readonly Pass[] => {
   return hasRegions(program) ? passes.map(inRegions) : passes;
 };
 
-type Starting = { readonly started: Started; readonly args: Step["args"] };
+type Starting = { readonly started: Started; readonly args: ArtifactStep["args"] };
 
 /**
  * The kernels of a plan's steps: one name for one place, one kernel for several that begin
@@ -184,7 +185,7 @@ function startedKernels(planned: readonly PlannedStep[], target: Target): Starti
   return all.map((started, i) => ({ started, args: unified[i]!.args }));
 }
 
-const stepOf = ({ started, args }: Starting, target: Target, texts: TextTable): Step => ({
+const stepOf = ({ started, args }: Starting, target: Target, texts: TextTable): ArtifactStep => ({
   kernel: texts.add(started),
   args,
   ...startBytes(started, target.name),
@@ -219,14 +220,14 @@ function fuseAndLower(
   const observe = options.observe ?? (() => {});
   const limits = fusionLimitsOf(target, options);
   const relief = new Reliefs();
-  const controls = new Map<Tensor | undefined, Lowered>();
+  const controls = new Map<Tensor | undefined, Step>();
   const lowering = new Lowering(target.schedule, {
     limits: options.limits ?? target.defaultLimits,
     features: options.features ?? [],
     choices: options.choices,
     verify: (kernel) => options.verify?.(kernel, target.name),
   });
-  const lower = (fusion: Fusion, g: Group, stored: ReadonlySet<Tensor>): Lowered => {
+  const lower = (fusion: Fusion, g: Group, stored: ReadonlySet<Tensor>): Step => {
     if (g.kind !== "control") return lowering.lower(fusion, g, stored);
     const known =
       controls.get(g.anchor) ??
@@ -243,9 +244,10 @@ function fuseAndLower(
       const over = groupsOver(fusion, stored, (g) => lower(fusion, g, stored));
       if (over && relief.addAll(over, fusion, stored)) continue;
     }
-    const kernels = fusion.groups.map((g) => lower(fusion, g, stored));
+    const steps = fusion.groups.map((g) => lower(fusion, g, stored));
+    const kernels = steps.filter(isLaunch);
     if (relief.part(kernels.flatMap((k) => k.apart ?? []))) continue;
-    const ordered = order(program, kernels);
+    const ordered = order(program, steps);
     const over = kernels.filter((k) => bindingsOf(k, ordered).size > limits.bindings);
     const groups = over.map((k) => k.group);
     if (!relief.addAll({ groups, inPlace: ordered.inPlace }, fusion, stored)) {
@@ -286,8 +288,8 @@ function copyKernels(target: Target, options: Options): CopyKernel {
     if (found) return found;
     const x = input("x", dtype, [size]);
     const program = { inputs: [x], outputs: [{ name: "y", value: copyOf(x) }], updates: [] };
-    const [lowered] = fuseAndLower(program, target, quiet).kernels;
-    const made = { ...lowered!, kernel: { ...lowered!.kernel, name: "copy" } };
+    const [lowered] = fuseAndLower(program, target, quiet).steps as [Lowered];
+    const made = { ...lowered, kernel: { ...lowered.kernel, name: "copy" } };
     known.set(key, made);
     return made;
   };

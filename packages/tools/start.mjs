@@ -29,9 +29,11 @@ async function main() {
     console.error("npm ci failed");
     return 1;
   }
+  const args = process.argv.slice(2);
   for (const name of ["train", "deploy", "fusion"]) {
-    const code = await run(`examples/mnist/${name}.ts`, process.argv.slice(2));
-    if (code !== 0) return code;
+    const code = await run(`examples/mnist/${name}.ts`, args);
+    // All three have the same options.
+    if (code !== 0 || args.includes("--help")) return code;
   }
   console.log(`\ndone in ${((performance.now() - started) / 1000).toFixed(0)} s`);
   return 0;

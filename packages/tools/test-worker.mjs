@@ -1,6 +1,6 @@
 // A worker of test-pool.mjs: imports the setup, then each test module it is sent, runs the suites
-// that the module registered and sends back the counts. Prints as uvu does; the pool decides when
-// that is shown.
+// that the module registered, lets the setup put back what they left changed, and sends back the
+// counts. Prints as uvu does; the pool decides when that is shown.
 
 import { writeSync } from "node:fs";
 
@@ -11,6 +11,15 @@ const limitMs = Number(process.env.KILN_TEST_TIMEOUT_MS ?? 240_000 * patience);
 // uvu leaves running to us, and pushes a file's suites into the group that UVU_INDEX names.
 globalThis.UVU_DEFER = 1;
 globalThis.UVU_QUEUE = [];
+
+/** What the setup exports to undo what a file left behind. */
+let restore = () => {};
+
+async function setUp(url) {
+  const module = await import(url);
+  restore = module.restore ?? restore;
+  return {};
+}
 
 function failFile(result, name, reason) {
   result.failed += 1;
@@ -82,6 +91,7 @@ async function runFile(file) {
   console.log(file.name);
   const timer = watch(file.name);
   for (const suite of await importSuites(file, result)) await runSuite(suite, file.name, result);
+  await restore();
   clearInterval(timer);
   console.log();
   return result;
@@ -91,9 +101,7 @@ process.on("message", async (message) => {
   // Browsers and devices that tests leave open would keep the process alive.
   if (message.end) process.exit(0);
   process.channel.unref();
-  const answer = message.setup
-    ? await import(message.setup).then(() => ({}))
-    : await runFile(message.file);
+  const answer = message.setup ? await setUp(message.setup) : await runFile(message.file);
   process.channel.ref();
   process.send(answer);
 });

@@ -128,6 +128,26 @@ test("lengths of a symbol, none included, need no more than one artifact", () =>
   assert.equal(plan.flow, [0, { loop: { dim: "step0", trips: "T" }, body: [1] }]);
 });
 
+test("a node with regions is a step of the plan, and no kernel that is empty", () => {
+  const [x, flag] = [input("x", "f32", [2]), input("flag", "bool", [])];
+  const [y] = cond(
+    flag,
+    () => [x.exp()],
+    () => [x.sin()],
+  );
+  const seen: number[] = [];
+  const { plan } = compileProgram(
+    { inputs: [x, flag], outputs: [{ name: "y", value: y!.add(1) }], updates: [] },
+    {
+      target: "js",
+      observe: (_stage, { kernels = [] }) =>
+        void seen.push(...kernels.map((k) => k.kernel.body.length)),
+    },
+  ).artifact;
+  assert.is(plan.steps.length, 3);
+  assert.ok(seen.length > 0 && seen.every((n) => n > 0), seen.join());
+});
+
 test("what is only carried for a result that nobody reads is not computed", () => {
   const x = input("x", "f32", [6, 2]);
   const start = input("start", "f32", [2]);

@@ -4,6 +4,7 @@
  */
 import fc from "fast-check";
 import "./guarded-session.ts";
+import { asFound } from "./as-found.ts";
 
 const factor = Number(process.env.FC_RUNS ?? 1);
 
@@ -13,3 +14,6 @@ export function runs(n: number): number {
 }
 
 fc.configureGlobal({ includeErrorInReport: true, numRuns: runs(100) });
+
+/** For the worker, after each file. */
+export const restore = asFound();

@@ -1,14 +1,14 @@
 /**
  * What a kernel touches of its parameters: each read and write as an index map over the ranges of
- * the loops around it, and the guards under which it happens. For launches and costs, which ask
- * whether footprints are equal or apart and how large they are. Changes nothing, decides nothing.
+ * the loops around it, and the guards under which it happens. The order of steps asks it what may
+ * be overwritten in place. Changes nothing, decides nothing.
  *
  *   read  x@ [8*i'+j'] for i' < N, j' < 8
  *   write y@ [i'] for i' < N
  */
 import { type Condition, type Dim, printDim, substitute, symbolsIn } from "@kiln-ml/ir";
 import type { Expr, Kernel, Of, Stmt } from "./kernel.ts";
-import { type Access, bodyOf, exprsOf, touchesOf } from "./parts.ts";
+import { bodyOf, exprsOf, type Touch, touchesOf } from "./parts.ts";
 import { strideOf } from "./stride.ts";
 import { walkExpr } from "./walk.ts";
 
@@ -34,124 +34,128 @@ export interface Touched {
   readonly affine: boolean;
 }
 
-/** What is touched of the parameters; scratch memory is the kernel's own. */
-export function footprintOf(kernel: Kernel): Touched[] {
-  const found = new Footprint(kernel);
-  found.block(kernel.body, { ranges: [], guards: [], lets: new Map(), loose: new Set() });
-  return found.touched;
-}
-
 /** What is known at a statement. */
 interface Around {
-  readonly ranges: readonly Range[];
-  readonly guards: readonly Condition[];
+  /** What gives variables their ranges, outer before inner: loops, and numbers of invocations. */
+  readonly over: readonly Bound[];
+  /** Conditions of the branches around, under what was known there. */
+  readonly branches: readonly { readonly when: readonly Condition[]; readonly at: Around }[];
   /** Index variables that stand for expressions of the ranges. */
   readonly lets: ReadonlyMap<string, Dim>;
   /** Index variables that only the run knows. */
   readonly loose: ReadonlySet<string>;
 }
 
-class Footprint {
-  readonly touched: Touched[] = [];
-  readonly #workgroupSize: number;
-  readonly #params: ReadonlySet<string>;
-  readonly #known = new Set<string>();
+/** An access of a statement; loads have guards. */
+type Access = Touch & { readonly guard?: readonly Condition[] };
 
-  constructor(kernel: Kernel) {
-    this.#workgroupSize = kernel.workgroupSize;
-    const own = kernel.params.filter((p) => p.access !== "scratch");
-    this.#params = new Set(own.map((p) => p.name));
-  }
+interface Bound {
+  readonly by: Pick<Of<"loop">, "name"> & Partial<Of<"loop">>;
+  readonly at: Around;
+}
 
-  block(body: readonly Stmt[], outer: Around): void {
-    let at = outer;
-    for (const s of body) {
-      for (const e of exprsOf(s)) this.#loads(e, at);
-      for (const t of touchesOf(s)) this.#touch(t.memory, t.how, t.index, [], at);
-      if (s.kind === "loop") this.block(s.body, this.#inLoop(s, at));
-      else if (s.kind === "if")
-        this.block(s.then, { ...at, guards: [...at.guards, ...resolvedAll(s.when, at)] });
-      else this.block(bodyOf(s), at);
-      at = this.#after(s, at);
+/** One access, and where in the kernel it stands. */
+export interface Placed extends Pick<Touched, "param" | "how" | "index"> {
+  readonly statement: Stmt;
+  /** Counts statements; stores that stand together, whose values are taken first, are one. */
+  readonly run: number;
+  /** The blocks that it stands in, outer before inner, each with the variables at its end. */
+  readonly blocks: readonly Pick<Around, "over">[];
+  /** The guards of its own. */
+  readonly guard: readonly Condition[];
+  readonly around: Around;
+}
+
+/** What is touched of the parameters, access by access; scratch memory is the kernel's own. */
+export function touchedIn({ params, body }: Kernel): Placed[] {
+  const own = new Set(params.filter((p) => p.access !== "scratch").map((p) => p.name));
+  const found: Placed[] = [];
+  let run = 0;
+  const block = (stmts: readonly Stmt[], outer: Around, outside: Placed["blocks"]): void => {
+    let around = outer;
+    const here = { over: outer.over };
+    const blocks = [...outside, here];
+    for (const [i, s] of stmts.entries()) {
+      if (s.kind !== "store" || stmts[i - 1]?.kind !== "store") run++;
+      const accesses: Access[] = [];
+      const expr = (e: Expr) =>
+        e.kind === "load" && accesses.push({ ...e, memory: e.from, how: "reads" });
+      for (const e of exprsOf(s)) walkExpr(e, { expr });
+      for (const { memory: param, how, index: at, guard = [] } of [
+        ...accesses,
+        ...touchesOf(s),
+      ] as Access[]) {
+        if (!own.has(param)) continue;
+        const index = at && resolved(at, around);
+        const known = index && speaks(index, around.loose) ? undefined : index;
+        const touched = { param, index: known, statement: s, run, blocks, guard, around };
+        if (how !== "writes") found.push({ ...touched, how: "reads" });
+        if (how !== "reads") found.push({ ...touched, how: "writes" });
+      }
+      block(bodyOf(s), within(s, around), blocks);
+      around = after(s, around);
     }
-  }
+    here.over = around.over;
+  };
+  block(body, { over: [], branches: [], lets: new Map(), loose: new Set() }, []);
+  return found;
+}
 
-  #inLoop(s: Of<"loop">, at: Around): Around {
-    const [start, end] = [s.start ?? 0, s.extent].map((d) => resolved(d, at));
-    const range = { name: s.name, start: start!, end: end!, step: s.step ?? 1 };
-    return { ...at, ranges: [...at.ranges, range] };
-  }
+/** What is known in the block of a statement. */
+function within(s: Stmt, at: Around): Around {
+  if (s.kind === "if") return { ...at, branches: [...at.branches, { when: s.when, at }] };
+  return s.kind === "loop" ? { ...at, over: [...at.over, { by: s, at }] } : at;
+}
 
-  #after(s: Stmt, at: Around): Around {
-    if (s.kind === "letIndex") {
-      const lets = new Map(at.lets).set(s.name, resolved(s.value, at));
-      return { ...at, lets };
-    }
-    if (s.kind === "letInvocation" || s.kind === "letSubgroup") {
-      const range = { name: s.name, start: 0, end: this.#workgroupSize, step: 1 };
-      return { ...at, ranges: [...at.ranges, range] };
-    }
-    if (s.kind === "letDynamic") return { ...at, loose: new Set(at.loose).add(s.name) };
-    return at;
-  }
-
-  #loads(e: Expr, at: Around): void {
-    walkExpr(e, {
-      expr: (x) => {
-        if (x.kind === "load") this.#touch(x.from, "reads", x.index, x.guard, at);
-      },
-    });
-  }
-
-  #touch(
-    param: string,
-    how: Access,
-    index: Dim | undefined,
-    guard: readonly Condition[],
-    at: Around,
-  ): void {
-    if (!this.#params.has(param)) return;
-    for (const one of how === "updates" ? (["reads", "writes"] as const) : [how])
-      this.#add(param, one, index, guard, at);
-  }
-
-  #add(
-    param: string,
-    how: Touched["how"],
-    index: Dim | undefined,
-    guard: readonly Condition[],
-    at: Around,
-  ): void {
-    const place = index === undefined ? undefined : resolved(index, at);
-    const known = place !== undefined && !speaks(place, at.loose) ? place : undefined;
-    const guards = [...at.guards, ...resolvedAll(guard, at)].filter(
-      (c) => !speaks(c.value, at.loose),
-    );
-    const ranges = neededRanges(
-      known === undefined ? [] : [known, ...guards.map((g) => g.value)],
-      at,
-    );
-    const kept = known === undefined ? [] : guards;
-    const affine =
-      known !== undefined && ranges.every((r) => strideOf(known, r.name) !== undefined);
-    const all = guards.length === at.guards.length + guard.length;
-    const touched: Touched = { param, how, index: known, ranges, guards: kept, known: all, affine };
-    const key = printTouched(touched);
-    if (this.#known.has(key)) return;
-    this.#known.add(key);
-    this.touched.push(touched);
+function after(s: Stmt, at: Around): Around {
+  switch (s.kind) {
+    case "letIndex":
+      return { ...at, lets: new Map(at.lets).set(s.name, resolved(s.value, at)) };
+    case "letInvocation":
+    case "letSubgroup":
+      return { ...at, over: [...at.over, { by: { name: s.name }, at }] };
+    case "letDynamic":
+      return { ...at, loose: new Set(at.loose).add(s.name) };
+    default:
+      return at;
   }
 }
 
 const resolved = (d: Dim, { lets }: Around): Dim => substitute(d, lets);
-const resolvedAll = (when: readonly Condition[], at: Around): Condition[] =>
-  when.map((c) => ({ ...c, value: resolved(c.value, at) }));
 const speaks = (d: Dim, names: ReadonlySet<string>): boolean =>
   names.size > 0 && [...symbolsIn(d).keys()].some((name) => names.has(name));
 
+/** What is touched of the parameters, each thing once. */
+export function footprintOf(kernel: Kernel): Touched[] {
+  const lines = new Map<string, Touched>();
+  for (const placed of touchedIn(kernel)) {
+    const touched = described(placed, kernel);
+    const line = printTouched(touched);
+    if (!lines.has(line)) lines.set(line, touched);
+  }
+  return [...lines.values()];
+}
+
+function described({ param, how, index, guard, around }: Placed, kernel: Kernel): Touched {
+  const all = [...around.branches, { when: guard, at: around }].flatMap(({ when, at }) =>
+    when.map((c) => ({ ...c, value: resolved(c.value, at) })),
+  );
+  const guards = all.filter((c) => !speaks(c.value, around.loose));
+  const known = guards.length === all.length;
+  if (index === undefined)
+    return { param, how, index, ranges: [], guards: [], known, affine: false };
+  const ranges = neededRanges([index, ...guards.map((g) => g.value)], around, kernel);
+  const affine = ranges.every((r) => strideOf(index, r.name) !== undefined);
+  return { param, how, index, ranges, guards, known, affine };
+}
+
 /** The ranges that some expressions speak of, and those that these speak of. */
-function neededRanges(dims: readonly Dim[], { ranges }: Around): Range[] {
+function neededRanges(dims: readonly Dim[], { over }: Around, { workgroupSize }: Kernel): Range[] {
   const needed = new Set(dims.flatMap((d) => [...symbolsIn(d).keys()]));
+  const ranges = over.map(({ by, at }): Range => {
+    const { name, start = 0, extent = workgroupSize, step = 1 } = by;
+    return { name, start: resolved(start, at), end: resolved(extent, at), step };
+  });
   for (const r of [...ranges].reverse())
     if (needed.has(r.name))
       for (const d of [r.start, r.end]) for (const name of symbolsIn(d).keys()) needed.add(name);

@@ -23,7 +23,6 @@ import { countedNames } from "../kernel/count-names.ts";
 import type { Kernel, Stmt } from "../kernel/kernel.ts";
 import { bindingOf } from "../kernel/parts.ts";
 import { accessesIn, dimsIn, eachStmt } from "../kernel/walk.ts";
-import type { Control } from "../plan/control.ts";
 import { sortFlops } from "../sizes.ts";
 import { Buffers } from "./buffers.ts";
 import { type LoweringContext, membersOf } from "./context.ts";
@@ -75,8 +74,6 @@ export interface Lowered {
   readonly writes: ReadonlyMap<Tensor, Tensor>;
   /** As of what was scheduled: it is no kernel where there are any. */
   readonly apart?: readonly Tensor[];
-  /** Of a node with regions, what runs in the place of the kernel, which is empty. */
-  readonly control?: Control;
   /** A choice its schedule had, and the kernel for another option. */
   readonly choice?: Choice & { readonly kernel: (option: string) => Kernel };
 }

@@ -1,5 +1,6 @@
 /**
- * Lowers a node with regions: each region becomes a program of its own, lowered like the whole.
+ * Steps of a program in order: a launch of a kernel, or a node with regions. Lowers the latter:
+ * each region becomes a program of its own, lowered like the whole.
  * What is carried from step to step is a state of that program, and the next value an update of it.
  * A scan's step is a symbol of its kernels, so that a step reads its part of a sequence, and writes
  * its part of what is stacked, where they lie.
@@ -26,7 +27,6 @@ import {
 } from "@kiln-ml/ir";
 import { aliasRoot, isLeaf } from "../access.ts";
 import type { Group } from "../fuse/group.ts";
-import type { Kernel } from "../kernel/kernel.ts";
 import type { Lowered } from "../lower/lower.ts";
 import { cse } from "../passes/cse.ts";
 import { regions } from "../passes/regions.ts";
@@ -42,8 +42,17 @@ export interface Nested {
 /** The tensors outside that a region's leaves and results stand for. */
 export type Outside = ReadonlyMap<Tensor, Tensor>;
 
+/** What stands in the order of a program: a kernel that is launched, or a node with regions. */
+export type Step = Lowered | Control;
+
+export const isLaunch = (step: Step): step is Lowered => "kernel" in step;
+
 export type Control = {
+  readonly group: Group;
   readonly node: Tensor;
+  /** As those of a kernel: what goes into the regions, and the results. */
+  readonly reads: ReadonlySet<Tensor>;
+  readonly writes: ReadonlyMap<Tensor, Tensor>;
   readonly results: readonly Tensor[];
   readonly outside: Outside;
   /** Operands whose values results begin with. */
@@ -65,32 +74,22 @@ export interface Context {
   lower(program: Program): Ordered;
 }
 
-export function lowerControl(group: Group, context: Context): Lowered {
+export function lowerControl(group: Group, context: Context): Control {
   const node = group.anchor!;
   const results = node.results!.map((type, index) =>
     makeNode({ op: "result", operands: [node], attrs: { index }, ...type }),
   );
-  const control =
-    node.op === "scan"
-      ? scanOf(node, results, context)
-      : node.op === "cond"
-        ? condOf(node, results, context)
-        : whileOf(node, results, context);
-  const kernel: Kernel = {
-    name: node.op,
-    params: [],
-    dims: [],
-    body: [],
-    workgroupSize: 1,
-    bytes: 0,
-    flops: 0,
-  };
   const reads = new Set(node.operands.map(aliasRoot));
   const writes = new Map(results.map((t) => [t, t] as const));
-  return { group, kernel, tensors: [], reads, writes, control };
+  const made: Made = { group, node, results, reads, writes };
+  const of = node.op === "scan" ? scanOf : node.op === "cond" ? condOf : whileOf;
+  return of(made, context);
 }
 
-function condOf(node: Tensor, results: readonly Tensor[], { lower }: Context): Control {
+type Made = Pick<Control, "group" | "node" | "results" | "reads" | "writes">;
+
+function condOf(made: Made, { lower }: Context): Control {
+  const { node, results } = made;
   const outside = new Map<Tensor, Tensor>(results.map((t) => [t, t]));
   const [then, otherwise] = node.regions.map((region): Nested => {
     region.params.forEach((p, i) => {
@@ -103,10 +102,11 @@ function condOf(node: Tensor, results: readonly Tensor[], { lower }: Context): C
     }));
     return nested({ inputs: region.params, outputs, updates: [] }, lower);
   });
-  return { is: "cond", node, results, outside, begins: [], then: then!, otherwise: otherwise! };
+  return { ...made, is: "cond", outside, begins: [], then: then!, otherwise: otherwise! };
 }
 
-function whileOf(node: Tensor, results: readonly Tensor[], { lower }: Context): Control {
+function whileOf(made: Made, { lower }: Context): Control {
+  const { node, results } = made;
   const outside = new Map<Tensor, Tensor>(results.map((t) => [t, t]));
   const [test, body] = node.regions as [Graph, Graph];
   for (const { params } of [test, body])
@@ -116,9 +116,8 @@ function whileOf(node: Tensor, results: readonly Tensor[], { lower }: Context): 
   const flag = { name: "flag", value: test.results[0]! };
   const updates = body.results.map((value, i) => [body.params[i]!, value] as const);
   return {
+    ...made,
     is: "whileLoop",
-    node,
-    results,
     outside,
     begins: results.map((t, i) => [node.operands[i]!, t] as const),
     test: nested({ inputs: test.params, outputs: [flag], updates: [] }, lower),
@@ -127,7 +126,8 @@ function whileOf(node: Tensor, results: readonly Tensor[], { lower }: Context): 
   };
 }
 
-function scanOf(node: Tensor, results: readonly Tensor[], context: Context): Control {
+function scanOf(made: Made, context: Context): Control {
+  const { node, results } = made;
   const region = node.regions[0]!;
   const { length: trip, reverse } = opOf(node, "scan").attrs;
   const count = loopVar(context.symbol, trip);
@@ -135,20 +135,20 @@ function scanOf(node: Tensor, results: readonly Tensor[], context: Context): Con
   const [step, ...params] = region.params as [Tensor, ...Tensor[]];
   const { init, xs, captures } = scanParts(node.attrs, params);
   const operands = scanParts(node.attrs, node.operands);
-  const outside = new Map<Tensor, Tensor>(results.map((t) => [t, t]));
-  init.forEach((p, i) => {
-    outside.set(p, results[i]!);
-  });
-  captures.forEach((p, i) => {
-    outside.set(p, operands.captures[i]!);
-  });
   const by = new Map<Tensor, Tensor>([[step, dimValue(at)]]);
   const whole = xs.map((p, i) => {
     const x = input(String(p.attrs.name), p.dtype, operands.xs[i]!.shape);
-    outside.set(x, operands.xs[i]!);
     by.set(p, elementOf(x, at));
     return x;
   });
+  const outside = new Map(
+    [
+      [results, results],
+      [init, results],
+      [captures, operands.captures],
+      [whole, operands.xs],
+    ].flatMap(([inner, outer]) => inner!.map((t, i) => [t, outer![i]!] as const)),
+  );
   const values = replaceNodes(region.results, by);
   const updates = init.map((p, i) => [p, values[i]!] as const);
   const outputs = values.slice(init.length).map((value, i) => ({
@@ -160,9 +160,8 @@ function scanOf(node: Tensor, results: readonly Tensor[], context: Context): Con
   const body = nested({ inputs, outputs, updates }, context.lower);
   const parts = new Set([...whole, ...results.slice(init.length)]);
   return {
+    ...made,
     is: "scan",
-    node,
-    results,
     outside,
     begins: results.slice(0, init.length).map((t, i) => [operands.init[i]!, t] as const),
     symbol: context.symbol,
@@ -183,7 +182,7 @@ const tidy = [simplify(), regions, cse];
 
 function nested(source: Program, lower: Context["lower"]): Nested {
   const tidied = tidy.reduce((p, pass) => pass.run(p), source);
-  const program = apart({
+  const program = withOwnRoots({
     ...tidied,
     updates: tidied.updates.filter(([p, value]) => p !== value),
   });
@@ -194,12 +193,11 @@ function nested(source: Program, lower: Context["lower"]): Nested {
  * The program with a copy in the place of each root that is a leaf or another root: kernels write
  * every root, each one where it belongs.
  */
-function apart(program: Program): Program {
+function withOwnRoots(program: Program): Program {
   const taken = new Set<Tensor>();
   const own = (value: Tensor): Tensor => {
     const root = aliasRoot(value);
-    const free = !isLeaf(root) && !taken.has(root);
-    const written = free ? value : copyOf(value);
+    const written = isLeaf(root) || taken.has(root) ? copyOf(value) : value;
     taken.add(aliasRoot(written));
     return written;
   };
@@ -209,9 +207,9 @@ function apart(program: Program): Program {
   const given = new Set(inner.flatMap((t) => t.operands.map(aliasRoot)));
   const outputs = program.outputs.map((o) => {
     const root = aliasRoot(o.value);
-    const apart =
+    const placed =
       o.within && (root.op === "result" || root.op === "customKernel" || given.has(root));
-    return { ...o, value: own(apart ? copyOf(o.value) : o.value) };
+    return { ...o, value: own(placed ? copyOf(o.value) : o.value) };
   });
   return { ...program, outputs, updates };
 }
@@ -229,8 +227,8 @@ export const copyOf = (value: Tensor): Tensor =>
 
 /** A step moves its part of what is sliced and stacked, not the whole. */
 function withBytes(ordered: Ordered, parts: ReadonlySet<Tensor>): Ordered {
-  const kernels = ordered.kernels.map((k): Lowered => {
-    if (!k.tensors.some((t) => t && parts.has(t))) return k;
+  const steps = ordered.steps.map((k): Step => {
+    if (!isLaunch(k) || !k.tensors.some((t) => t && parts.has(t))) return k;
     let bytes: Dim = 0;
     for (const [i, p] of k.kernel.params.entries()) {
       const t = k.tensors[i];
@@ -240,5 +238,5 @@ function withBytes(ordered: Ordered, parts: ReadonlySet<Tensor>): Ordered {
     }
     return { ...k, kernel: { ...k.kernel, bytes } };
   });
-  return { ...ordered, kernels };
+  return { ...ordered, steps };
 }

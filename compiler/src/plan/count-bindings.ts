@@ -9,6 +9,7 @@ import { dependsOn, type Group } from "../fuse/group.ts";
 import { terminals } from "../fuse/reads.ts";
 import type { Fusion } from "../fuse/state.ts";
 import type { Lowered } from "../lower/lower.ts";
+import type { Step } from "./control.ts";
 import { alignedUpdate, type Orderable, updatesInPlace } from "./order.ts";
 
 /** Groups whose kernels need scratch memory, or that other folders make kernels of. */
@@ -39,7 +40,7 @@ const none: Over = { groups: [], inPlace: new Map() };
 export function groupsOver(
   fusion: Fusion,
   stored: ReadonlySet<Tensor>,
-  lowered: (group: Group) => Lowered,
+  lowered: (group: Group) => Step,
 ): Over | undefined {
   const most = fusion.limits.bindings;
   const counted: Counted[] = [];
@@ -55,7 +56,8 @@ export function groupsOver(
   const { inPlace } = updatesInPlace(fusion.program, counted);
   const over = wide.filter(({ group, tensors }) => {
     const told = !untold.has(group.kind) && readsAll(fusion, group);
-    const bound = told ? tensors : lowered(group).tensors;
+    // A node with regions binds nothing, and is not wide.
+    const bound = told ? tensors : (lowered(group) as Lowered).tensors;
     // Scratch memory is no tensor, and each piece binds by itself.
     return new Set([...bound].map((t, i) => (t ? (inPlace.get(t) ?? t) : i))).size > most;
   });
@@ -94,7 +96,7 @@ function count(
   fusion: Fusion,
   group: Group,
   stored: ReadonlySet<Tensor>,
-  lowered: (group: Group) => Lowered,
+  lowered: (group: Group) => Step,
 ): Counted | undefined {
   if (group.anchor?.op === "customKernel") return undefined;
   if (group.kind === "control") {

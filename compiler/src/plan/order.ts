@@ -1,26 +1,24 @@
 /**
- * Orders kernels: each after what it reads, and an update in place after every other kernel that
+ * Orders steps: each after what it reads, and an update in place after every other one that
  * reads the old value. Among what is ready, the one the program wrote first runs first; but for
  * programs that compute values again. Decides which updates can happen in place; runs after lower,
  * before plan.
  */
-import { bug, type Dim, keyOfDim, sameDim, substitute, symbolsIn, type Tensor } from "@kiln-ml/ir";
+import { bug, type Tensor } from "@kiln-ml/ir";
 import { aliasRoot } from "../access.ts";
 import type { Group } from "../fuse/group.ts";
-import type { Expr, Kernel, Stmt } from "../kernel/kernel.ts";
-import { exprsOf } from "../kernel/parts.ts";
-import { walkExpr } from "../kernel/walk.ts";
-import type { Lowered } from "../lower/lower.ts";
 import { type Program, rootsOf } from "../program.ts";
+import { isLaunch, type Step } from "./control.ts";
+import { mayOverwrite } from "./in-place.ts";
 import { Ranks } from "./ranks.ts";
 
 export interface Ordered {
-  readonly kernels: readonly Lowered[];
+  readonly steps: readonly Step[];
   /** Updated parameters by the stored value that may overwrite them where they lie. */
   readonly inPlace: ReadonlyMap<Tensor, Tensor>;
 }
 
-/** What order asks of a kernel, or of a group that is to become one. */
+/** What order asks of a step, or of a group that is to become one. */
 export interface Orderable {
   readonly reads: ReadonlySet<Tensor>;
   readonly writes: ReadonlyMap<Tensor, Tensor>;
@@ -30,21 +28,21 @@ export interface Orderable {
   aligned(param: Tensor, value: Tensor): boolean;
 }
 
-export function order(program: Program, kernels: readonly Lowered[]): Ordered {
-  const asked = kernels.map(
+export function order(program: Program, steps: readonly Step[]): Ordered {
+  const asked = steps.map(
     (k): Orderable => ({
       reads: k.reads,
       writes: k.writes,
-      opaque: k.control !== undefined || k.kernel.custom !== undefined,
+      opaque: !isLaunch(k) || k.kernel.custom !== undefined,
       aligned: (param, value) => alignedUpdate(k, param, value),
     }),
   );
   const { before, inPlace } = updatesInPlace(program, asked);
-  const of = new Map(asked.map((a, i) => [a, kernels[i]!] as const));
+  const of = new Map(asked.map((a, i) => [a, steps[i]!] as const));
   const waits = new Map(
     [...before].map(([k, set]) => [of.get(k)!, new Set([...set].map((b) => of.get(b)!))] as const),
   );
-  return { kernels: sorted(kernels, waits), inPlace };
+  return { steps: sorted(steps, waits), inPlace };
 }
 
 /** What each kernel waits for, and which values overwrite parameters. */
@@ -97,137 +95,13 @@ function reaches(
   return false;
 }
 
-/**
- * True if the kernel reads the parameter only at elements that it overwrites, each before it is
- * overwritten. Elements are told apart by their index expressions: a kernel stores each element of
- * a tensor once.
- */
-export function alignedUpdate(writer: Lowered, param: Tensor, value: Tensor): boolean {
-  const nameOf = (t: Tensor) => writer.kernel.params[writer.tensors.indexOf(t)]?.name;
-  const [reads, writes] = [nameOf(param), nameOf(value)];
-  return reads === undefined || alignedIn(writer.kernel, reads, writes!);
-}
-
-/** By kernel, what was found of pairs of its buffers: groups of one structure share theirs. */
-const aligned = new WeakMap<Kernel, Map<string, boolean>>();
-
-function alignedIn(kernel: Kernel, reads: string, writes: string): boolean {
-  const known = aligned.get(kernel) ?? new Map<string, boolean>();
-  aligned.set(kernel, known);
-  const key = `${reads} ${writes}`;
-  const found = known.get(key);
-  if (found !== undefined) return found;
-  const touched = touchedIn(kernel.body, { reads, writes, bound: new Map() }, []);
-  const holds = touched !== undefined && [...touched.loads].every((at) => touched.stores.has(at));
-  known.set(key, holds);
-  return holds;
-}
-
-interface Buffers {
-  readonly reads: string;
-  readonly writes: string;
-  /** Index variables by what they are bound to; filled on the way. */
-  readonly bound: Map<string, Dim>;
-}
-
-/** The elements that a block reads of one buffer and overwrites in another, by key. */
-interface Touched {
-  readonly loads: Set<string>;
-  readonly stores: Set<string>;
-}
-
-/**
- * What a block touches. Undefined if it cannot be said that each element is read before it is
- * overwritten. That is so where a read
- * - stands in a statement after the store, other than in another store of the same run of stores;
- * - depends on a guard, and is not of the element that its statement stores;
- * - stands in a block without the store, and iterations of the loops around it read one element:
- *   one may overwrite what the next has to read, and on a GPU nothing holds them in order.
- */
-function touchedIn(
-  body: readonly Stmt[],
-  of: Buffers,
-  around: readonly string[],
-): Touched | undefined {
-  const [loads, stores] = [new Set<string>(), new Set<string>()];
-  const here = new Map<string, Dim>();
-  const inside = [...around];
-  let lastStore = false;
-  /** What was overwritten before the run of stores at hand. */
-  let earlier: ReadonlySet<string> = new Set();
-  for (const s of body) {
-    if (s.kind === "letIndex") of.bound.set(s.name, substitute(s.value, of.bound));
-    if (s.kind === "letInvocation" || s.kind === "letSubgroup") inside.push(s.name);
-    const touched = touchedBy(s, of, inside, here);
-    if (!touched) return undefined;
-    if (s.kind === "store" && !lastStore) earlier = new Set(stores);
-    const overwritten = s.kind === "store" ? earlier : stores;
-    for (const index of touched.loads) {
-      if (overwritten.has(index)) return undefined;
-      loads.add(index);
-    }
-    for (const index of touched.stores) stores.add(index);
-    lastStore = s.kind === "store";
-  }
-  for (const [key, index] of here)
-    if (!stores.has(key) && !tellsApart(index, inside)) return undefined;
-  return { loads, stores };
-}
-
-/**
- * What one statement touches; the elements it reads itself, rather than in a block, are added to
- * `here`.
- */
-function touchedBy(
-  s: Stmt,
-  of: Buffers,
-  around: readonly string[],
-  here: Map<string, Dim>,
-): Touched | undefined {
-  if (s.kind === "if") return touchedIn(s.then, of, around);
-  if (s.kind === "loop")
-    return touchedIn(s.body, of, s.extent === 1 ? around : [...around, s.name]);
-  const own = loadsOf(s).filter((e) => e.from === of.reads);
-  const isOwn = (e: Load): boolean =>
-    s.kind === "store" && s.to === of.writes && sameDim(e.index, s.index);
-  if (own.some((e) => e.guard.length > 0 && !isOwn(e))) return undefined;
-  const loads = new Set<string>();
-  for (const e of own) {
-    const index = substitute(e.index, of.bound);
-    loads.add(keyOfDim(index));
-    here.set(keyOfDim(index), index);
-  }
-  const stored = s.kind === "store" && s.to === of.writes;
-  return { loads, stores: new Set(stored ? [keyOfDim(substitute(s.index, of.bound))] : []) };
-}
-
-/**
- * True if the index speaks of every one of these variables, as one does that differs between their
- * values.
- */
-function tellsApart(index: Dim, variables: readonly string[]): boolean {
-  const symbols = symbolsIn(index);
-  return variables.every((name) => symbols.has(name));
-}
-
-type Load = Extract<Expr, { kind: "load" }>;
-const loads = new WeakMap<Stmt, readonly Load[]>();
-
-/**
- * The loads in a statement's expressions; remembered, since a step updates several states in one
- * kernel.
- */
-function loadsOf(s: Stmt): readonly Load[] {
-  const known = loads.get(s);
-  if (known) return known;
-  const found: Load[] = [];
-  const seen = new Set<Expr>();
-  const expr = (e: Expr): void => {
-    if (e.kind === "load") found.push(e);
-  };
-  for (const e of exprsOf(s)) walkExpr(e, { expr }, seen);
-  loads.set(s, found);
-  return found;
+/** True if the value may lie where the parameter does, as far as the kernel itself is concerned. */
+export function alignedUpdate(writer: Step, param: Tensor, value: Tensor): boolean {
+  if (!isLaunch(writer)) return false;
+  const { kernel, tensors } = writer;
+  const nameOf = (t: Tensor) => kernel.params[tensors.indexOf(t)]?.name;
+  const reads = nameOf(param);
+  return reads === undefined || mayOverwrite(kernel, reads, nameOf(value)!);
 }
 
 function priority({ members }: Group): number {
@@ -245,12 +119,9 @@ const computesAgain = ({ computed }: Group): boolean => {
   return false;
 };
 
-function sorted(
-  kernels: readonly Lowered[],
-  before: ReadonlyMap<Lowered, ReadonlySet<Lowered>>,
-): Lowered[] {
-  const priorities = new Map(kernels.map((k) => [k, priority(k.group)] as const));
-  const wanted = [...kernels].sort((a, b) => priorities.get(a)! - priorities.get(b)!);
+function sorted(steps: readonly Step[], before: ReadonlyMap<Step, ReadonlySet<Step>>): Step[] {
+  const priorities = new Map(steps.map((k) => [k, priority(k.group)] as const));
+  const wanted = [...steps].sort((a, b) => priorities.get(a)! - priorities.get(b)!);
   const rank = new Map(wanted.map((k, i) => [k, i] as const));
   const missing = wanted.map((k) => before.get(k)!.size);
   const after = wanted.map((): number[] => []);
@@ -258,10 +129,10 @@ function sorted(
     for (const b of before.get(k)!) after[rank.get(b)!]!.push(i);
   const ready = new Ranks();
   const last = new Ranks();
-  const early = kernels.some(({ group }) => computesAgain(group));
+  const early = steps.some(({ group }) => computesAgain(group));
   const add = (i: number) => (early && after[i]!.length === 0 ? last : ready).add(i);
   for (const [i, n] of missing.entries()) if (n === 0) add(i);
-  const out: Lowered[] = [];
+  const out: Step[] = [];
   const take = () => last.take() ?? ready.take();
   for (let i = take(); i !== undefined; i = take()) {
     out.push(wanted[i]!);
@@ -269,6 +140,6 @@ function sorted(
   }
   const left = wanted.filter((_, i) => missing[i]! > 0);
   if (left.length)
-    bug("order", "kernels wait for each other", left.map((k) => k.kernel.name).join(" "));
+    bug("order", "steps wait for each other", left.map(({ group }) => group.id).join(" "));
   return out;
 }

@@ -7,8 +7,7 @@ import { type BufferRef, storageBytes } from "@kiln-ml/artifact";
 import { type Dim, mulDim, type Tensor } from "@kiln-ml/ir";
 import { aliasRoot, isLeaf } from "../access.ts";
 import { heldDtype } from "../kernel/types.ts";
-import type { Lowered } from "../lower/lower.ts";
-import type { Control, Nested } from "./control.ts";
+import { type Control, isLaunch, type Nested, type Step } from "./control.ts";
 import type { Ordered } from "./order.ts";
 import { bytesOf, type PlannedStep, type Planner, sameBuffer } from "./planned.ts";
 
@@ -30,9 +29,9 @@ export function planBlock(
   asked: readonly Tensor[],
 ): Block {
   const { slots, target } = planner;
-  const home = homes(ordered.kernels, fixed, asked);
+  const home = homes(ordered.steps, fixed, asked);
   const homeOf = (t: Tensor): Tensor => home.get(t) ?? t;
-  const lastUse = lastUses(ordered.kernels, homeOf);
+  const lastUse = lastUses(ordered.steps, homeOf);
   for (const t of asked) lastUse.set(homeOf(aliasRoot(t)), Infinity);
   const slotOf = new Map<Tensor, number>();
   const placeOf = (tensor: Tensor): BufferRef => {
@@ -44,12 +43,12 @@ export function planBlock(
     if (!fixed.has(t) && !slotOf.has(t)) slotOf.set(t, slots.take(bytes));
     return placeOf(t);
   };
-  const steps = ordered.kernels.flatMap((k, step): PlannedStep[] => {
+  const steps = ordered.steps.flatMap((k, step): PlannedStep[] => {
     const scratch: number[] = [];
     let made: PlannedStep[];
-    if (k.control) {
-      for (const t of k.control.results) put(t, bytesOf(t, target));
-      made = planControl(planner, k.control, (t) => placeOf(aliasRoot(t)));
+    if (!isLaunch(k)) {
+      for (const t of k.results) put(t, bytesOf(t, target));
+      made = planControl(planner, k, (t) => placeOf(aliasRoot(t)));
     } else {
       const places = k.kernel.params.map((p, i): BufferRef => {
         const t = k.tensors[i];
@@ -75,14 +74,12 @@ export function planBlock(
 }
 
 /** What a kernel binds, or what goes into regions and comes out of them. */
-const usedBy = (k: Lowered): Tensor[] =>
-  k.control
-    ? [...k.reads, ...k.control.results]
-    : [...new Set(k.tensors.filter((t) => t !== undefined))];
+const usedBy = (k: Step): Tensor[] =>
+  isLaunch(k) ? [...new Set(k.tensors.filter((t) => t !== undefined))] : [...k.reads, ...k.results];
 
-function lastUses(kernels: readonly Lowered[], homeOf: (t: Tensor) => Tensor): Map<Tensor, number> {
+function lastUses(steps: readonly Step[], homeOf: (t: Tensor) => Tensor): Map<Tensor, number> {
   const last = new Map<Tensor, number>();
-  for (const [step, k] of kernels.entries()) for (const t of usedBy(k)) last.set(homeOf(t), step);
+  for (const [step, k] of steps.entries()) for (const t of usedBy(k)) last.set(homeOf(t), step);
   return last;
 }
 
@@ -91,27 +88,24 @@ function lastUses(kernels: readonly Lowered[], homeOf: (t: Tensor) => Tensor): M
  * to be: there is nothing to copy.
  */
 function homes(
-  kernels: readonly Lowered[],
+  steps: readonly Step[],
   fixed: ReadonlyMap<Tensor, BufferRef>,
   asked: readonly Tensor[],
 ): Map<Tensor, Tensor> {
   const found = new Map<Tensor, Tensor>();
-  if (!kernels.some((k) => k.control?.begins.length)) return found;
+  const begins = steps.flatMap((k) => (isLaunch(k) ? [] : k.begins));
+  if (begins.length === 0) return found;
   const uses = new Map<Tensor, number>();
   const use = (t: Tensor) => uses.set(t, (uses.get(t) ?? 0) + 1);
   for (const t of asked) use(aliasRoot(t));
-  for (const k of kernels)
-    for (const t of k.control ? k.control.node.operands.map(aliasRoot) : k.reads) use(t);
-  const written = new Map(
-    kernels.flatMap((k) => [...k.writes].map(([t, whole]) => [t, { whole, k }])),
-  );
-  for (const { control } of kernels)
-    for (const [from, to] of control?.begins ?? []) {
-      const root = aliasRoot(from);
-      const writer = written.get(root);
-      const own = writer?.whole === root && !writer.k.control;
-      if (own && !isLeaf(root) && !fixed.has(root) && uses.get(root) === 1) found.set(root, to);
-    }
+  for (const k of steps)
+    for (const t of isLaunch(k) ? k.reads : k.node.operands.map(aliasRoot)) use(t);
+  const written = new Map(steps.filter(isLaunch).flatMap((k) => [...k.writes]));
+  for (const [from, to] of begins) {
+    const root = aliasRoot(from);
+    const own = written.get(root) === root && !isLeaf(root);
+    if (own && !fixed.has(root) && uses.get(root) === 1) found.set(root, to);
+  }
   return found;
 }
 

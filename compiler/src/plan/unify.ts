@@ -4,7 +4,7 @@
  * take their values first. What does not change is not stored (`only-changes.ts`): a scatter copies
  * its operand before it combines, and in place only the combined elements are touched.
  */
-import { type BufferRef, storageBytes } from "@kiln-ml/artifact";
+import { type BufferRef, packedBytes } from "@kiln-ml/artifact";
 import { addDim, ceilDiv, type Dim, minDim, mulDim, subDim } from "@kiln-ml/ir";
 import type { Kernel, Param, Stmt } from "../kernel/kernel.ts";
 import { mapBlock, mapStmts } from "../kernel/map.ts";
@@ -77,7 +77,7 @@ function untouched(
   for (const name of shared) {
     const p = params.find((q) => q.name === name)!;
     const left = subDim(p.size, minDim(p.size, storesTo(name, body)));
-    bytes = addDim(bytes, mulDim(left, 2 * storageBytes(p.dtype, "js")));
+    bytes = addDim(bytes, mulDim(left, 2 * packedBytes(p.dtype)));
   }
   return bytes;
 }

@@ -44,7 +44,6 @@ export function gpuWeighted(context: LoweringContext): Scheduled {
   const lineTile = makeLoop("lineTile", ceilDiv(t.line.extent, linesPerTile));
   const { start, end } = lineTilesOf(t);
   const sums = attention!.sums;
-  const sumName = (s: number, r: number, c: number): string => `o${s}_${r}_${c}`;
   const body: Stmt[] = [
     { kind: "letInvocation", name: t.me.name },
     ...decode(t.batch, t.batchAt.at),
@@ -83,4 +82,5 @@ function rowsOf(context: LoweringContext): number {
   return rowsUpTo(most, context);
 }
 
+const sumName = (s: number, r: number, c: number): string => `o${s}_${r}_${c}`;
 const productName = (i: number): string => `p${i}_`;

@@ -19,14 +19,11 @@ const language: ExtentLanguage = {
 /** Workgroups along one axis that every device has (WebGPU 3.6.2). */
 const most = 65535;
 
-export function customWgsl(kernel: Kernel, custom: CustomText): KernelText {
-  const { params, dims, workgroupSize } = kernel;
-  const groups = ceilDiv(custom.threads, workgroupSize);
-  const names = params.map((_, i) => custom.arrays.find((a) => a.param === i)!.name);
-  const lines = [
+function bindingLines({ name, params, dims }: Kernel, names: readonly string[]): string[] {
+  return [
     ...params.map((p, i) => {
       if (p.dtype === "f64")
-        throw new DtypeError(`emit: ${names[i]} of ${kernel.name} is f64 on target webgpu`);
+        throw new DtypeError(`emit: ${names[i]} of ${name} is f64 on target webgpu`);
       const mode = p.access === "read" ? "read" : "read_write";
       return `@group(0) @binding(${i}) var<storage, ${mode}> ${names[i]}: array<${p.dtype}>;`;
     }),
@@ -38,6 +35,15 @@ export function customWgsl(kernel: Kernel, custom: CustomText): KernelText {
           `@group(0) @binding(${params.length}) var<uniform> dims: Dims;`,
         ]
       : []),
+  ];
+}
+
+export function customWgsl(kernel: Kernel, custom: CustomText): KernelText {
+  const { params, dims, workgroupSize } = kernel;
+  const groups = ceilDiv(custom.threads, workgroupSize);
+  const names = params.map((_, i) => custom.arrays.find((a) => a.param === i)!.name);
+  const lines = [
+    ...bindingLines(kernel, names),
     "",
     `@compute @workgroup_size(${workgroupSize})`,
     "fn main(",

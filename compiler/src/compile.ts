@@ -246,7 +246,7 @@ function fuseAndLower(
     const kernels = fusion.groups.map((g) => lower(fusion, g, stored));
     const ordered = order(program, kernels);
     const over = kernels.filter((k) => bindingsOf(k, ordered).size > limits.bindings);
-    const groups = over.map((k) => k.group);
+    const groups = new Map(over.map((k) => [k.group, bindingsOf(k, ordered).size]));
     if (!relief.addAll({ groups, inPlace: ordered.inPlace }, fusion, stored)) {
       for (const k of over)
         throw new GraphError(

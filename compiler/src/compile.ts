@@ -249,7 +249,7 @@ function fuseAndLower(
     if (relief.part(kernels.flatMap((k) => k.apart ?? []))) continue;
     const ordered = order(program, steps);
     const over = kernels.filter((k) => bindingsOf(k, ordered).size > limits.bindings);
-    const groups = over.map((k) => k.group);
+    const groups = new Map(over.map((k) => [k.group, bindingsOf(k, ordered).size]));
     if (!relief.addAll({ groups, inPlace: ordered.inPlace }, fusion, stored)) {
       for (const k of over)
         throw new GraphError(

@@ -25,13 +25,13 @@ interface Counted extends Orderable {
   readonly tensors: ReadonlySet<Tensor>;
 }
 
-/** Groups that bind too many tensors, and which values overwrite parameters. */
+/** Groups that bind too many tensors and how many, and which values overwrite parameters. */
 export interface Over {
-  readonly groups: readonly Group[];
+  readonly groups: ReadonlyMap<Group, number>;
   readonly inPlace: ReadonlyMap<Tensor, Tensor>;
 }
 
-const none: Over = { groups: [], inPlace: new Map() };
+const none: Over = { groups: new Map(), inPlace: new Map() };
 
 /**
  * The groups that bind more tensors than a kernel may; undefined if that is not known before all
@@ -54,42 +54,60 @@ export function groupsOver(
   );
   if (wide.length === 0) return none;
   const { inPlace } = updatesInPlace(fusion.program, counted);
-  const over = wide.filter(({ group, tensors }) => {
-    const told = !untold.has(group.kind) && readsAll(fusion, group);
+  const over = new Map<Group, number>();
+  for (const { group, tensors } of wide) {
+    const told = isTold(fusion, group);
     // A node with regions binds nothing, and is not wide.
-    const bound = told ? tensors : (lowered(group) as Lowered).tensors;
-    // Scratch memory is no tensor, and each piece binds by itself.
-    return new Set([...bound].map((t, i) => (t ? (inPlace.get(t) ?? t) : i))).size > most;
-  });
-  return { groups: over.map(({ group }) => group), inPlace };
+    const given = told ? [...tensors] : (lowered(group) as Lowered).tensors;
+    const bound = bindingsIn(given, inPlace).size;
+    if (bound > most) over.set(group, bound);
+  }
+  return { groups: over, inPlace };
 }
 
 /**
- * How many tensors the group would bind without the members taken out, which others compute:
- * what those read of it is stored. Undefined where that is known of its kernel alone.
+ * What a kernel binds once updates in place share the binding of what they overwrite. Scratch
+ * memory is no tensor, and each piece binds by itself.
+ */
+export const bindingsIn = (
+  tensors: readonly (Tensor | undefined)[],
+  inPlace: ReadonlyMap<Tensor, Tensor>,
+): Set<unknown> => new Set(tensors.map((t, i) => (t ? (inPlace.get(t) ?? t) : i)));
+
+/** Whether what a group's members read and store is all that its kernel binds. */
+const isTold = (fusion: Fusion, group: Group): boolean =>
+  !untold.has(group.kind) && readsAll(fusion, group);
+
+/**
+ * How many tensors the group would bind without the members taken out, which others compute: what
+ * those read of it is stored. Where its kernel binds scratch memory, or may read less than its
+ * members do, this is what it binds less as many as the members' reads and stores become fewer:
+ * with what it never read among those it is no more than the kernel would bind.
  */
 export function boundWithout(
   fusion: Fusion,
   stored: ReadonlySet<Tensor>,
   group: Group,
-  taken: ReadonlySet<Tensor>,
-  { inPlace }: Pick<Over, "inPlace">,
-): number | undefined {
-  if (untold.has(group.kind) || group.kind === "control" || !readsAll(fusion, group))
-    return undefined;
+  { groups, inPlace }: Over,
+): (taken: ReadonlySet<Tensor>) => number {
   const members = partsOf(group).flatMap((part) => [...part.members.keys()]);
-  const left = new Set(members.filter((t) => !taken.has(t)));
-  const bound = new Set<Tensor>();
-  const bind = (t: Tensor): void => {
-    const place = fusion.storedIn.get(t)?.tensor ?? t;
-    bound.add(inPlace.get(place) ?? place);
+  const count = (taken: ReadonlySet<Tensor>): number => {
+    const left = new Set(members.filter((t) => !taken.has(t)));
+    const bound = new Set<Tensor>();
+    const bind = (t: Tensor): void => {
+      const place = fusion.storedIn.get(t)?.tensor ?? t;
+      bound.add(inPlace.get(place) ?? place);
+    };
+    for (const t of members) {
+      const stays = left.has(t);
+      if (stays && stored.has(t)) bind(t);
+      for (const read of terminals(fusion, t)) if (stays !== left.has(read)) bind(read);
+    }
+    return bound.size;
   };
-  for (const t of members) {
-    const stays = left.has(t);
-    if (stays && stored.has(t)) bind(t);
-    for (const read of terminals(fusion, t)) if (stays !== left.has(read)) bind(read);
-  }
-  return bound.size;
+  if (isTold(fusion, group)) return count;
+  const beyond = (groups.get(group) ?? 0) - count(new Set());
+  return (taken) => count(taken) + beyond;
 }
 
 function count(

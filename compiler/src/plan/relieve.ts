@@ -10,7 +10,7 @@ import { terminals } from "../fuse/reads.ts";
 import { type Fusion, isSingle, type Relief } from "../fuse/state.ts";
 import type { Lowered } from "../lower/lower.ts";
 import { kernels } from "../sizes.ts";
-import { boundWithout, type Over } from "./count-bindings.ts";
+import { bindingsIn, boundWithout, type Over } from "./count-bindings.ts";
 import type { Ordered } from "./order.ts";
 
 /** What has been taken out so far. */
@@ -33,8 +33,7 @@ export class Reliefs implements Relief {
   /** Relieves each of these; false if there was nothing to do. */
   addAll(over: Over, fusion: Fusion, stored: ReadonlySet<Tensor>): boolean {
     const before = this.size;
-    for (const g of over.groups)
-      this.add(g, fusion, (t) => boundWithout(fusion, stored, g, t, over));
+    for (const g of over.groups.keys()) this.add(g, fusion, boundWithout(fusion, stored, g, over));
     return this.size > before;
   }
 
@@ -58,22 +57,27 @@ export class Reliefs implements Relief {
   }
 
   /**
-   * At most as many as the kernel has too many, where that is known: each time that fusion runs
-   * again costs as much as the first, and what a count from above takes too many is a launch each.
+   * At most as many as the kernel has too many: each time that fusion runs again costs as much as
+   * the first, and what a count from above takes too many is a launch each.
    */
   private takeOut(joined: readonly Tensor[], most: number, bound: Bound): void {
     const taken = new Set<Tensor>();
-    const excess = Math.max(1, (bound(taken) ?? 0) - most);
-    for (const t of joined.slice(0, excess)) {
+    let now = bound(taken);
+    for (const t of joined) {
+      const then = bound(new Set([...taken, t]));
+      if (then >= now) continue;
       taken.add(t);
-      this.barriers.add(t);
-      if ((bound(taken) ?? 0) <= most) return;
+      now = then;
+      if (now <= most) break;
     }
+    // Where none does alone, several may.
+    const several = joined.slice(0, Math.max(1, now - most));
+    for (const t of taken.size > 0 ? taken : several) this.barriers.add(t);
   }
 }
 
-/** How many tensors a kernel binds without these members, where that is known. */
-type Bound = (taken: ReadonlySet<Tensor>) => number | undefined;
+/** How many tensors a kernel binds without these members. */
+type Bound = (taken: ReadonlySet<Tensor>) => number;
 
 /** The pointwise member in the middle of many. */
 function middleOf(group: Group, cuts: ReadonlySet<Tensor>): Tensor | undefined {
@@ -106,7 +110,7 @@ function inlinedParts(group: Group, fusion: Fusion): Tensor[] {
 
 /** What a kernel binds once updates in place share the binding of what they overwrite. */
 export const bindingsOf = (k: Lowered, { inPlace }: Ordered): Set<unknown> =>
-  new Set(k.tensors.map((t, i) => (t ? (inPlace.get(t) ?? t) : i)));
+  bindingsIn(k.tensors, inPlace);
 
 /** What runs beside the members of a kernel's group. */
 const besideOf = (group: Group): Tensor[] =>

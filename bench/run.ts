@@ -10,6 +10,7 @@
  * programs unchanged, on Kiln beside onnxruntime-web and beside tfjs's own backends. `--llm
  * [--peers] [--slow] [--target js]` is language models by shape, prefill and decode, with llama.cpp
  * beside them.
+ * `--networks` counts the launches of networks' steps on webgpu by kind, which takes no card.
  * `--xla [--slow] [--only PATTERN]` is the engine of several devices on those at
  * hand, or with `--slow` on 8 made of the processor, with JAX by hand beside it: it needs Python
  * with jax. `--linalg` is decompositions of 512 × 512 beside plain loops of C, which it compiles.
@@ -51,6 +52,7 @@ const { values: options } = parseArgs({
     xla: { type: "boolean" },
     linalg: { type: "boolean" },
     llm: { type: "boolean" },
+    networks: { type: "boolean" },
     python: { type: "string" },
   },
 });
@@ -108,6 +110,8 @@ const suites: Readonly<Record<string, (selected: Selected) => Row[] | Promise<Ro
       slow: options.slow ?? false,
       peers: options.peers ?? false,
     }),
+  networks: async (selected) =>
+    (await import("./gpu-network-counts.ts")).networkCountRows(selected),
   cold: async (selected) => (await import("./cold.ts")).coldRows(selected, cpuTarget, threads),
   // The peer is loaded only where it is asked for: it takes a second.
   peers: async (selected) => (await import("./peers.ts")).peerRows(selected, options.slow ?? false),

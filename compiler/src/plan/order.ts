@@ -1,7 +1,7 @@
 /**
  * Orders kernels: each after what it reads, and an update in place after every other kernel that
- * reads the old value. Among what is ready, the one the program wrote first runs first; but for
- * programs that compute values again. Decides which updates can happen in place; runs after lower,
+ * reads the old value. Among what is ready, one that takes no memory runs first, then the one the
+ * program wrote first. Decides which updates can happen in place; runs after lower,
  * before plan.
  */
 import { bug, type Dim, keyOfDim, sameDim, substitute, symbolsIn, type Tensor } from "@kiln-ml/ir";
@@ -12,7 +12,7 @@ import { exprsOf } from "../kernel/parts.ts";
 import { walkExpr } from "../kernel/walk.ts";
 import type { Lowered } from "../lower/lower.ts";
 import { type Program, rootsOf } from "../program.ts";
-import { Ranks } from "./ranks.ts";
+import { Ready } from "./ready.ts";
 
 export interface Ordered {
   readonly kernels: readonly Lowered[];
@@ -44,8 +44,12 @@ export function order(program: Program, kernels: readonly Lowered[]): Ordered {
   const waits = new Map(
     [...before].map(([k, set]) => [of.get(k)!, new Set([...set].map((b) => of.get(b)!))] as const),
   );
-  return { kernels: sorted(kernels, waits), inPlace };
+  return { kernels: sorted(kernels, waits, lastingOf(program, inPlace)), inPlace };
 }
+
+/** What has memory of its own, or is still asked for in the end. */
+const lastingOf = (program: Program, inPlace: ReadonlyMap<Tensor, Tensor>): Set<Tensor> =>
+  new Set([...rootsOf(program).map(aliasRoot), ...inPlace.keys()]);
 
 /** What each kernel waits for, and which values overwrite parameters. */
 export function updatesInPlace(
@@ -248,6 +252,7 @@ const computesAgain = ({ computed }: Group): boolean => {
 function sorted(
   kernels: readonly Lowered[],
   before: ReadonlyMap<Lowered, ReadonlySet<Lowered>>,
+  lasting: ReadonlySet<Tensor>,
 ): Lowered[] {
   const priorities = new Map(kernels.map((k) => [k, priority(k.group)] as const));
   const wanted = [...kernels].sort((a, b) => priorities.get(a)! - priorities.get(b)!);
@@ -256,14 +261,12 @@ function sorted(
   const after = wanted.map((): number[] => []);
   for (const [i, k] of wanted.entries())
     for (const b of before.get(k)!) after[rank.get(b)!]!.push(i);
-  const ready = new Ranks();
-  const last = new Ranks();
+  const ready = new Ready(wanted, lasting);
   const early = kernels.some(({ group }) => computesAgain(group));
-  const add = (i: number) => (early && after[i]!.length === 0 ? last : ready).add(i);
+  const add = (i: number) => ready.add(i, early && after[i]!.length === 0);
   for (const [i, n] of missing.entries()) if (n === 0) add(i);
   const out: Lowered[] = [];
-  const take = () => last.take() ?? ready.take();
-  for (let i = take(); i !== undefined; i = take()) {
+  for (let i = ready.take(); i !== undefined; i = ready.take()) {
     out.push(wanted[i]!);
     for (const later of after[i]!) if (--missing[later]! === 0) add(later);
   }

@@ -50,6 +50,10 @@ export const searches = {
   factorsOfWeights: 64,
   /** Far more than gradients of attention have; squares of squares have as many as paths. */
   factorsOfProduct: 32,
+  /** What a sum adds up that is looked at one by one. */
+  termsOfSum: 16,
+  /** From a number to the sum that it is the mean of. */
+  stepsToMean: 8,
   /** More groups than these share what they read with a reduction of any sense. */
   readingGroups: 256,
 };

@@ -6,6 +6,7 @@
 
 import { attentionFusion } from "../../fuse/attention-group.ts";
 import { alone, card, guaranteed } from "../../machine/webgpu.ts";
+import { factorSums } from "../../passes/factor-sums.ts";
 import { joinSums } from "../../passes/join-sums.ts";
 import { reuseProduct } from "../../passes/reuse-product.ts";
 import { splitColumns } from "../../passes/split-columns.ts";
@@ -13,6 +14,7 @@ import { splitConcat } from "../../passes/split-concat.ts";
 import { splitContraction } from "../../passes/split-contraction.ts";
 import { splitReduce } from "../../passes/split-reduce.ts";
 import { splitScan } from "../../passes/split-scan.ts";
+import { splitVariance } from "../../passes/split-variance.ts";
 import { gpuAttention } from "../../schedule/gpu/attention.ts";
 import { gpuContraction } from "../../schedule/gpu/contraction.ts";
 import { besideGrid } from "../../schedule/gpu/gpu.ts";
@@ -44,6 +46,8 @@ export const webgpu: Target = {
     splitConcat,
     reuseProduct,
     splitContraction,
+    factorSums,
+    splitVariance,
     splitReduce,
     splitColumns,
     splitScan,

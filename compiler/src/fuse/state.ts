@@ -91,13 +91,16 @@ export type Refused = (fusion: Fusion, group: Group, node: Tensor) => void;
 export interface Relief {
   /** Nodes that join no kernel of what they read. */
   readonly barriers: ReadonlySet<Tensor>;
+  /** Nodes that run beside no other kernel. */
+  readonly apart: ReadonlySet<Tensor>;
   /** Nodes that are stored rather than inlined. */
   readonly forced: ReadonlySet<Tensor>;
   /** Pointwise nodes at which a long kernel ends and the next begins. */
   readonly cuts: ReadonlySet<Tensor>;
 }
 
-export const noRelief: Relief = { barriers: new Set(), forced: new Set(), cuts: new Set() };
+const none: ReadonlySet<Tensor> = new Set();
+export const noRelief: Relief = { barriers: none, apart: none, forced: none, cuts: none };
 
 /** Adds an empty group. */
 export function openGroup(
@@ -115,6 +118,7 @@ export function openGroup(
     members: new Map(),
     operandReductions: [],
     guests: [],
+    beside: [],
     deps: new Set(),
     users: new Set(),
     needs: 0n,

@@ -30,6 +30,8 @@ export const kernels = {
   mostMoves: 24,
   /** Runs over a row, each of which may compute anew what it takes from earlier ones. */
   mostPhases: 16,
+  /** Rows up to this long are read beside others of their loops. */
+  shortRow: 32,
   /** What has so many times fewer elements than a value is read beside it for nothing. */
   littleShare: 16,
   /** Pieces of a concatenation: each element is looked for among them. */

@@ -6,9 +6,10 @@
  */
 import { isMovement, keyOfDim, opRecord } from "@kiln-ml/ir";
 import { keyOfCoords } from "../access.ts";
+import { kernels } from "../sizes.ts";
 import type { Group, Loop } from "./group.ts";
 import { absorb, bindable, freedom, independent, isApart, readsOf } from "./horizontal.ts";
-import type { Fusion } from "./state.ts";
+import { extentGuess, type Fusion } from "./state.ts";
 
 /** Takes groups in order, each into the last one of its loops if that has room for it. */
 export function fuseEqualLoops(state: Fusion): void {
@@ -44,7 +45,8 @@ function join(state: Fusion, host: Group, part: Group): void {
 /** What two groups have to have in common; undefined for one that is left alone. */
 function loopsOf(group: Group): string | undefined {
   const { kind, outer, inner, fullSpace, axes, members } = group;
-  if (kind !== "map" && !(kind === "rows" && fullSpace && joinsParts(group))) return undefined;
+  const little = extentGuess(inner) <= kernels.shortRow || joinsParts(group);
+  if (kind !== "map" && !(kind === "rows" && fullSpace && little)) return undefined;
   if ([...members.values()].some((p) => p.level === "root")) return undefined;
   const loops = (list: readonly Loop[]): string =>
     list.map((l) => `${l.name}<${keyOfDim(l.extent)}`).join();
@@ -53,8 +55,8 @@ function loopsOf(group: Group): string | undefined {
 }
 
 /**
- * Whether a group adds up what others gave of parts. One that reads rows keeps them in registers,
- * and has no room for others'.
+ * Whether a group adds up what others gave of parts. One that reads long rows keeps them in
+ * registers, and has no room for others'.
  */
 const joinsParts = ({ members }: Group): boolean =>
   [...members.keys()].some((t) => {

@@ -48,7 +48,11 @@ export async function openAdapter(options: WebGpuOptions, Driver = WebGpuDriver)
 }
 
 /** What no type checker has seen: "false" is no false. */
-function checkValues({ allowSoftware = false, matrixUnits = true, ...others }: WebGpuOptions): void {
+function checkValues({
+  allowSoftware = false,
+  matrixUnits = true,
+  ...others
+}: WebGpuOptions): void {
   for (const [name, value, usual] of [
     ["allowSoftware", allowSoftware, false],
     ["matrixUnits", matrixUnits, true],

@@ -11,7 +11,6 @@ import { nodesOf, type Program } from "../program.ts";
 import type { Attentions } from "./attention.ts";
 import { addMember, findComputeAt, isAligned, openMap } from "./compute-at.ts";
 import { readContraction } from "./contraction.ts";
-import { fuseEqualLoops } from "./equal-loops.ts";
 import { type ComputeAt, type Group, makeLoop } from "./group.ts";
 import { fuseGuests, fuseOperandReductions } from "./horizontal.ts";
 import { hasRoom, mayFloat } from "./kernel-limits.ts";
@@ -80,7 +79,7 @@ function fuseIn(order: readonly Tensor[], ask: Ask, cut: boolean): Fusion {
   if (on) {
     fuseOperandReductions(state);
     fuseGuests(state);
-    if (state.limits.machine) fuseEqualLoops(state);
+    limits.equalLoops?.(state);
   }
   return state;
 }

@@ -33,6 +33,8 @@ export interface FusionLimits {
   readonly halves?: boolean;
   /** How softmax(q·kᵀ)·v is found and becomes one group, on targets that can. */
   readonly attention?: AttentionFusion;
+  /** Makes kernels of equal loops one, where a launch costs something. */
+  readonly equalLoops?: (state: Fusion) => void;
 }
 
 /**

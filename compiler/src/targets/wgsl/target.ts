@@ -5,6 +5,7 @@
  */
 
 import { attentionFusion } from "../../fuse/attention-group.ts";
+import { fuseEqualLoops } from "../../fuse/equal-loops.ts";
 import { alone, card, guaranteed } from "../../machine/webgpu.ts";
 import { factorSums } from "../../passes/factor-sums.ts";
 import { joinSums } from "../../passes/join-sums.ts";
@@ -33,6 +34,7 @@ export const webgpu: Target = {
     row: alone.row,
     total: alone.total,
     attention: attentionFusion,
+    equalLoops: fuseEqualLoops,
     guestElements: alone.guest,
     machine: card,
     halves: features.includes("shader-f16"),

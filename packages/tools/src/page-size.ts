@@ -69,8 +69,8 @@ export const limits = {
   "openModel on wasm": 29.3,
   "runtime loader": 22,
   "runtime loader with wasm": 26.5,
-  "kiln-ml, compile for wasm": 166.5,
-  "kiln-ml/nn, training on wasm": 177.5,
+  "kiln-ml, compile for wasm": 168,
+  "kiln-ml/nn, training on wasm": 179,
 } as const satisfies Partial<Record<keyof typeof pages, number>>;
 
 export interface PageSize {

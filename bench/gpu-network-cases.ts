@@ -147,7 +147,8 @@ function training(
 const tokensOf = (name: string, batch: number, length: number): Tensor =>
   input(name, "i32", [batch, length]);
 
-function gpt(sizes: Sizes, batch: number, half: boolean): Program {
+/** A step of AdamW of a language model. */
+export function gpt(sizes: Sizes, batch: number, half: boolean): Program {
   nn.seed(1);
   const [x, y] = [tokensOf("x", batch, sizes.tokens), tokensOf("y", batch, sizes.tokens)];
   const [trunk, head] = [new Trunk(sizes, true), new nn.Linear(sizes.width, sizes.vocabulary)];
@@ -338,9 +339,9 @@ export const networkRows: readonly NetworkRow[] = rowsOf({
 
 /** Networks small enough for a software device. */
 export const smallNetworks: readonly NetworkRow[] = rowsOf({
-  gpts: [["GPT", sizesOf(32, 2, 1, 16, 64), 2]],
+  gpts: [["GPT", sizesOf(64, 2, 1, 32, 64), 2]],
   bert: [sizesOf(32, 2, 1, 16, 64), 2],
   lstm: [{ width: 16, layers: 2, tokens: 4, vocabulary: 32 }, 2],
   images: [1, 32],
-  unet: [2, 16, 4],
+  unet: [4, 16, 4],
 }).filter((row) => !/ResNet|ViT/.test(row.name));

@@ -51,6 +51,7 @@ const options = scriptOptions(import.meta.url, {
   xla: { type: "boolean" },
   linalg: { type: "boolean" },
   llm: { type: "boolean" },
+  networks: { type: "boolean" },
   python: { type: "string" },
 });
 

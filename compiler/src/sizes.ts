@@ -30,6 +30,10 @@ export const kernels = {
   mostMoves: 24,
   /** Runs over a row, each of which may compute anew what it takes from earlier ones. */
   mostPhases: 16,
+  /** Rows up to this long are read beside others of their loops. */
+  shortRow: 32,
+  /** What has so many times fewer elements than a value is read beside it for nothing. */
+  littleShare: 16,
   /** Pieces of a concatenation: each element is looked for among them. */
   mostPieces: 64,
 };
@@ -50,6 +54,10 @@ export const searches = {
   factorsOfWeights: 64,
   /** Far more than gradients of attention have; squares of squares have as many as paths. */
   factorsOfProduct: 32,
+  /** What a sum adds up that is looked at one by one. */
+  termsOfSum: 16,
+  /** From a number to the sum that it is the mean of. */
+  stepsToMean: 8,
   /** More groups than these share what they read with a reduction of any sense. */
   readingGroups: 256,
 };

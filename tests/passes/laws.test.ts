@@ -11,6 +11,7 @@ import * as assert from "uvu/assert";
 import type { Pass } from "../../compiler/src/pass.ts";
 import { cse } from "../../compiler/src/passes/cse.ts";
 import { dce } from "../../compiler/src/passes/dce.ts";
+import { factorSums } from "../../compiler/src/passes/factor-sums.ts";
 import { fold } from "../../compiler/src/passes/fold.ts";
 import { inline } from "../../compiler/src/passes/inline.ts";
 import { joinSums } from "../../compiler/src/passes/join-sums.ts";
@@ -23,6 +24,7 @@ import { splitConcat } from "../../compiler/src/passes/split-concat.ts";
 import { splitContraction } from "../../compiler/src/passes/split-contraction.ts";
 import { splitReduce } from "../../compiler/src/passes/split-reduce.ts";
 import { splitScan } from "../../compiler/src/passes/split-scan.ts";
+import { splitVariance } from "../../compiler/src/passes/split-variance.ts";
 import { graphPasses } from "../../compiler/src/pipeline.ts";
 import { nodesOf, type Program, rootsOf, sameProgram } from "../../compiler/src/program.ts";
 import { type RandomProgram, randomProgram, sampleDims } from "../support/graphs.ts";
@@ -39,6 +41,8 @@ const ofTargets: readonly Pass[] = [
   splitContraction,
   splitColumns,
   splitScan,
+  factorSums,
+  splitVariance,
 ];
 
 function keepsMeaning(pass: Pass, { program, feeds }: RandomProgram): void {

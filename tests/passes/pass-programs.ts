@@ -102,6 +102,28 @@ export const programsFor: Readonly<Record<string, fc.Arbitrary<Sample>>> = {
       const value = dotGeneral(a, b, { lhsContract: [1], rhsContract: [0] });
       return sampleOf([a, b], value, k, seed);
     }),
+  // As the gradient of a norm over rows: sums of one product, and of what is centred.
+  "factor-sums": fc
+    .record({ seed: seeds, n: fc.integer({ min: 820, max: 900 }) })
+    .map(({ seed, n }) => {
+      const [g, x] = [input("g", "f32", [n, 5]), input("x", "f32", [n, 5])];
+      const [w, v] = [input("w", "f32", [5]), input("v", "f32", [5])];
+      const d = x.sub(x.mean([0]));
+      const value = g.mul(w).add(d.mul(v)).neg().sum([0]);
+      const sample = sampleOf([g, x, w, v], value, 4 * n, seed);
+      const others = [g.mul(v).sum([0]), g.mul(d).mul(w).sum([0]), v.mul(g.mul(d)).sum([0])];
+      const outputs = others.map((t, i) => ({ name: `y${i}`, value: t }));
+      return { ...sample, program: { ...sample.program, outputs } };
+    }),
+  "split-variance": fc
+    .record({ seed: seeds, shift: fc.constantFrom(0, 3), columns: fc.boolean() })
+    .map(({ seed, shift, columns }) => {
+      const x = input("x", "f32", columns ? [1 << 19, 2] : [2, 1 << 18]);
+      const axes = columns ? [0] : [1];
+      const y = x.add(shift);
+      const d = y.sub(y.mean(axes, { keepDims: true }));
+      return sampleOf([x], d.mul(d).sum(axes), 1 << 19, seed);
+    }),
   "join-sums": fc.record({ seed: seeds, n: fc.integer({ min: 3, max: 9 }) }).map(({ seed, n }) => {
     const xs = Array.from({ length: n }, (_, i) => input(`x${i}`, "f32", [40 + i, 7]));
     const sums = xs.map((x) => x.sum());

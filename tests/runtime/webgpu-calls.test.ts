@@ -2,7 +2,7 @@
 import { type Device, type DeviceArray, type Executable, load, openWebGpu } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { mlp, step } from "../../bench/cases.ts";
+import { deepMlp, mlp, step } from "../../bench/cases.ts";
 import { stateValues } from "../../bench/session.ts";
 import { compileProgram } from "../../compiler/src/all.ts";
 import { type CountingGpu, countingGpu } from "../support/counting-gpu.ts";
@@ -22,8 +22,7 @@ function onCounted(name: string, body: (device: Device, calls: CountingGpu) => P
 }
 
 /** A training step of a small network, with its batch on the device. */
-async function training(device: Device) {
-  const program = step(mlp([6, 8, 3]), [4, 6], "sgd");
+async function training(device: Device, program = step(mlp([6, 8, 3]), [4, 6], "sgd")) {
   const { artifact, states } = compileProgram(program, { target: "webgpu" });
   const held = states.map((t, i) => device.upload(stateValues(t, i), t.dtype, t.shape as number[]));
   const exe = await load(artifact, device, { states: held });
@@ -83,6 +82,22 @@ onCounted(
       await results[0]!.data();
       free(results);
     }
+  },
+);
+
+onCounted(
+  "a step of hundreds of launches is one pass and one submit, and makes nothing",
+  async (device, calls) => {
+    const { exe, inputs, launches } = await training(device, deepMlp(80, 8));
+    assert.ok(launches > 200, `${launches}`);
+    await runs(exe, inputs, 1);
+    calls.take();
+    const results = await exe.run(inputs);
+    const of = calls.take();
+    for (const name of made) assert.is(of[name], undefined, name);
+    const { beginComputePass, submit, dispatchWorkgroups } = of;
+    assert.equal([beginComputePass, submit, dispatchWorkgroups], [1, 1, launches]);
+    free(results);
   },
 );
 

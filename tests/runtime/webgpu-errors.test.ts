@@ -3,6 +3,7 @@ import {
   ArtifactError,
   DeviceError,
   DtypeError,
+  GraphError,
   type KernelText,
   type KilnError,
 } from "@kiln-ml/artifact";
@@ -50,6 +51,26 @@ test("openWebGpu: no adapter", () =>
     DeviceError,
     "openWebGpu: no adapter\n  check the graphics driver, or use createCpuDevice()",
   ));
+
+test("openWebGpu: options of other types are refused before an adapter is asked for", async () => {
+  const open = (options: object) => () => openWebGpu({ gpu: gpuWith(null), ...options });
+  await fails(
+    open({ matrixUnits: "false" }),
+    GraphError,
+    'openWebGpu: matrixUnits must be true or false, got "false"\n  leave it out for true',
+  );
+  await fails(
+    open({ allowSoftware: 1 }),
+    GraphError,
+    "openWebGpu: allowSoftware must be true or false, got 1\n  leave it out for false",
+  );
+  for (const value of [0, 1.5, "2"])
+    await fails(
+      open({ runsInFlight: value }),
+      GraphError,
+      /^openWebGpu: runsInFlight must be an integer of 1 or more, got /,
+    );
+});
 
 test("openWebGpu: a software adapter is refused unless allowed", () => {
   const gpu = gpuWith({ info: { description: "SwiftShader Device (LLVM 10.0.0)" } });

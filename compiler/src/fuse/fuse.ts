@@ -81,6 +81,7 @@ function fuseIn(order: readonly Tensor[], ask: Ask, cut: boolean): Fusion {
     fuseOperandReductions(state);
     fuseBeside(state);
     fuseGuests(state);
+    limits.equalLoops?.(state);
   }
   return state;
 }
@@ -205,14 +206,14 @@ const hasRows = (g: Group): boolean => g.kind === "rows" || g.kind === "scan";
 
 /**
  * Groups a reduction may join, the latest first: those it reads, and those with its loops that read
- * what it reads.
+ * what it reads, or what was summed beside it: the parts of two sums are joined in one kernel.
  */
 function rowCandidates(state: Fusion, node: Tensor): Group[] {
   const read = terminals(state, node);
   const own = new Set([...read].flatMap((t) => state.groupOf.get(t) ?? []));
   const x = node.operands[0]!;
   const axes = String(node.attrs.axes);
-  for (const t of read)
+  for (const t of new Set([...read].flatMap((t) => [t, ...summedBeside(state, t)])))
     for (const g of state.readingGroups.get(t) ?? []) {
       if (!hasRows(g) || !g.fullSpace || own.has(g)) continue;
       if (sameShape(g.fullSpace.shape, x.shape) && String(g.axes) === axes) own.add(g);
@@ -220,6 +221,14 @@ function rowCandidates(state: Fusion, node: Tensor): Group[] {
   const rows = [...own].filter(hasRows).sort((a, b) => b.id - a.id);
   return rows.filter((g) => hasRoom(state, g, node));
 }
+
+/** Other sums of the kernel that a sum is made by. */
+function summedBeside(state: Fusion, t: Tensor): Tensor[] {
+  const maker = isReduction(t) ? state.groupOf.get(t) : undefined;
+  return maker?.kind === "rows" ? [...maker.members.keys()].filter(isReduction) : [];
+}
+
+const isReduction = (t: Tensor): boolean => opRecord(t.op).family === "reduce";
 
 /** Where a reduction is computed that runs over the same loops as the group's own. */
 function sameRows(state: Fusion, group: Group, node: Tensor): ComputeAt | undefined {
@@ -257,7 +266,9 @@ function joinPointwise(state: Fusion, node: Tensor): void {
   const candidates = new Set(
     [...terminals(state, node)].flatMap((t) => state.groupOf.get(t) ?? []),
   );
+  const summed = isOnlySummed(state, node);
   for (const group of [...candidates].sort((a, b) => b.id - a.id)) {
+    if (summed && !takesSums(state, group) && hasOtherReaders(state, group, node)) continue;
     const computeAt = findComputeAt(state, group, node);
     if (!computeAt) {
       state.refused?.(state, group, node);
@@ -266,4 +277,23 @@ function joinPointwise(state: Fusion, node: Tensor): void {
     addMember(state, group, node, computeAt);
     return;
   }
+}
+
+/** Sums read what such a node is made of, rather than that a product stores it beside that. */
+const isOnlySummed = (state: Fusion, node: Tensor): boolean =>
+  !state.required.has(node) &&
+  (state.readers.get(node) ?? []).every(
+    (t) => isReduction(t) || (t.op === "reshape" && isOnlySummed(state, t)),
+  );
+
+/** Whether a sum over what a group computes may join it. */
+const takesSums = (state: Fusion, { kind, outer, inner }: Group): boolean =>
+  kind === "scan" ||
+  (kind === "rows" && extentGuess(outer) * extentGuess(inner) <= state.limits.total);
+
+/** Whether what a node takes from a group is asked for by others as well. */
+function hasOtherReaders(state: Fusion, group: Group, node: Tensor): boolean {
+  for (const t of terminals(state, node))
+    if (state.groupOf.get(t) === group && state.readers.get(t)!.length < 2) return false;
+  return true;
 }

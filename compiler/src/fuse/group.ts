@@ -104,6 +104,8 @@ export interface Group {
   }[];
   /** Groups of single elements, or few, and products and scatters, in the kernel of this one. */
   readonly guests: Group[];
+  /** A member of each group that became part of this one for its loops alone. */
+  readonly beside: Tensor[];
   /**
    * Groups whose results this one reads, and those that read its own; changed by `addDependency`
    * alone.

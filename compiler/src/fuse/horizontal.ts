@@ -26,15 +26,15 @@ import { terminals } from "./reads.ts";
 import type { Fusion, SiblingLimits } from "./state.ts";
 
 /** Two groups neither of which waits for the other. */
-const independent = (a: Group, b: Group): boolean => !dependsOn(a, b) && !dependsOn(b, a);
+export const independent = (a: Group, b: Group): boolean => !dependsOn(a, b) && !dependsOn(b, a);
 
 /** A kernel over no elements is not run at all, so it can carry nothing. */
 const surelyRuns = (g: Group): boolean =>
   [...g.outer, ...(g.kind === "scan" ? g.inner : [])].every((l) => minOfDim(l.extent) >= 1);
 
 /** True if this group was found to be too much for the kernel that it ran beside. */
-const isApart = (state: Fusion, g: Group): boolean =>
-  [...g.members.keys()].some((m) => state.relief.barriers.has(m));
+export const isApart = (state: Fusion, g: Group): boolean =>
+  [...g.members.keys()].some((m) => state.relief.apart.has(m));
 
 export function fuseOperandReductions(state: Fusion): void {
   const hosts = state.groups.filter(
@@ -69,7 +69,7 @@ export function fuseOperandReductions(state: Fusion): void {
 }
 
 /** Everything that waited for `part`, or that `part` waited for, is now about `host`. */
-function absorb(state: Fusion, host: Group, part: Group): void {
+export function absorb(state: Fusion, host: Group, part: Group): void {
   moveDependencies(part, host);
   for (const m of part.members.keys()) state.groupOf.set(m, host);
   state.groups.splice(state.groups.indexOf(part), 1);
@@ -188,7 +188,7 @@ function onlySymbol(d: Dim): string | undefined {
  * What each member reads, and the other way round; true while no node comes to be stored or ceases
  * to be.
  */
-interface Reads {
+export interface Reads {
   readonly of: ReadonlyMap<Tensor, ReadonlySet<Tensor>>;
   readonly readers: ReadonlyMap<Tensor, readonly Tensor[]>;
   /**
@@ -198,7 +198,7 @@ interface Reads {
   heldBy(t: Tensor): Tensor;
 }
 
-function readsOf(state: Fusion): Reads {
+export function readsOf(state: Fusion): Reads {
   const of = new Map<Tensor, ReadonlySet<Tensor>>();
   const readers = new Map<Tensor, Tensor[]>();
   for (const m of state.groupOf.keys()) {
@@ -223,7 +223,7 @@ function readsOf(state: Fusion): Reads {
 }
 
 /** True if one kernel of both groups would bind no more tensors than the target allows. */
-function bindable(state: Fusion, reads: Reads, a: Group, b: Group): boolean {
+export function bindable(state: Fusion, reads: Reads, a: Group, b: Group): boolean {
   const most = Math.min(state.limits.bindings, kernels.mostBeside);
   const all = new Set([...bindingsOf(state, reads, a), ...bindingsOf(state, reads, b)]);
   return all.size <= most;
@@ -250,8 +250,7 @@ function bindingsOf(state: Fusion, reads: Reads, group: Group): Set<Tensor> {
 export function fuseBeside(state: Fusion): void {
   const { siblings: limits } = state.limits;
   if (!limits) return;
-  const isAlone = (g: Group): boolean =>
-    isApart(state, g) || state.relief.apart.has(g.anchor!) || !surelyRuns(g);
+  const isAlone = (g: Group): boolean => isApart(state, g) || !surelyRuns(g);
   const parts = state.groups.filter((g) => besideKey(g, limits) !== undefined && !isAlone(g));
   if (parts.length < 2) return;
   const [isFree, reads] = [freedom(state), readsOf(state)];
@@ -325,7 +324,7 @@ export function fuseGuests(state: Fusion): void {
 /**
  * Tells whether neither of two overwrites what the other reads: they are to run at the same time.
  */
-function freedom(state: Fusion): (host: Group, part: Group) => boolean {
+export function freedom(state: Fusion): (host: Group, part: Group) => boolean {
   const params = new Map(state.program.updates.map(([p, value]) => [aliasRoot(value), p] as const));
   for (const [t, { tensor }] of state.storedIn)
     if (params.has(tensor)) params.set(t, params.get(tensor)!);

@@ -4,8 +4,9 @@
  * groups that are cheaper to recompute from another stored value than to store.
  */
 import { isMovement, opRecord, sameShape, sizeOf, type Tensor } from "@kiln-ml/ir";
-import { isLeaf, isPointwise, walkAccesses } from "../access.ts";
+import { aliasRoot, isLeaf, isPointwise, walkAccesses } from "../access.ts";
 import type { Card } from "../machine/machine.ts";
+import { kernels } from "../sizes.ts";
 import { addMember, findComputeAt, openMap } from "./compute-at.ts";
 import { skinnyLines } from "./contraction.ts";
 import { addDependency, dependsOn, type Group, moveDependencies } from "./group.ts";
@@ -269,11 +270,44 @@ function dropCheapMembers(state: Fusion, order: readonly Tensor[]): void {
     if (!group || state.required.has(node) || !isPointwise(node) || !stored.has(node)) continue;
     const work = workOf(state, node, fewOps);
     if (work.costly || work.ops > fewOps) continue;
-    const from = [...terminals(state, node)].filter((t) => !isSingle(t));
+    const isLittle = littleBeside(state, node);
+    const from = [...terminals(state, node)].filter((t) => !isLittle(t));
     if (from.length !== 1 || !(isLeaf(from[0]!) || stored.has(from[0]!))) continue;
     if (group.members.get(from[0]!)?.level === "root") continue;
     floatAgain(state, node);
   }
+}
+
+/**
+ * What a reader of `node` reads for nothing: single numbers, and a vector for each channel or row
+ * where each element of `node` is read once.
+ */
+function littleBeside(state: Fusion, node: Tensor): (t: Tensor) => boolean {
+  const size = sizeOf(node.shape);
+  const once = [...(state.readingGroups.get(node) ?? [])].every(({ kind }) => !whole.has(kind));
+  if (!once || typeof size !== "number") return isSingle;
+  return (t) => {
+    const own = sizeOf(t.shape);
+    return isSingle(t) || (typeof own === "number" && own * kernels.littleShare <= size);
+  };
+}
+
+/** Little that is stored, or a few nodes away from it. */
+function readForNothing(
+  state: Fusion,
+  node: Tensor,
+  stored: (t: Tensor) => boolean,
+): (t: Tensor) => boolean {
+  const isLittle = littleBeside(state, node);
+  const isRead = (t: Tensor, steps: number): boolean => {
+    const root = aliasRoot(t);
+    if (isSingle(root)) return true;
+    if (!isLittle(root)) return false;
+    if (isLeaf(root) || stored(root)) return true;
+    const floats = steps > 0 && !state.groupOf.has(root) && root.operands.length > 0;
+    return floats && root.operands.every((o) => isRead(o, steps - 1));
+  };
+  return (t) => isRead(t, fewOps);
 }
 
 function floatAgain(state: Fusion, node: Tensor): void {
@@ -298,7 +332,8 @@ function storeSources(state: Fusion, order: readonly Tensor[]): void {
     if (!kept && !half && !(isPointwise(source) && opRecord(source.op).costly)) continue;
     const chains = (made.get(source) ?? []).flatMap((t) => {
       if (state.groupOf.get(t) !== group || !stored.has(t) || state.required.has(t)) return [];
-      const chain = cheapChain(source, t, (u) => u !== t && stored.has(u));
+      const known = (u: Tensor) => u !== t && stored.has(u);
+      const chain = cheapChain(source, t, known, readForNothing(state, t, known));
       return chain ? [{ made: t, chain }] : [];
     });
     const widened = half && chains.length > 0 && chains.every((c) => isWiderOf(c.made, source));
@@ -335,11 +370,12 @@ function madeNear(state: Fusion, stored: ReadonlySet<Tensor>): Map<Tensor, Tenso
 const isWiderOf = (t: Tensor, half: Tensor): boolean =>
   t.op === "convert" && t.operands[0] === half && t.dtype === "f32";
 
-/** The few cheap nodes that make `node` of `source` and single elements alone, if they do. */
+/** The few cheap nodes that make `node` of `source` and little else, if they do. */
 function cheapChain(
   source: Tensor,
   node: Tensor,
   stored: (t: Tensor) => boolean,
+  isRead: (t: Tensor) => boolean,
 ): Set<Tensor> | undefined {
   if (node === source) return undefined;
   const chain = new Set<Tensor>();
@@ -347,8 +383,8 @@ function cheapChain(
   const enter = (t: Tensor): boolean => {
     if (t === source) found = true;
     if (t === source || chain.has(t) || isSingle(t)) return true;
-    // The same number everywhere.
-    if (t.op === "broadcastInDim" && isSingle(t.operands[0]!)) return true;
+    // The same number everywhere, or along some axes.
+    if (t.op === "broadcastInDim" && isRead(t.operands[0]!)) return true;
     if (!isPointwise(t) || isLeaf(t) || stored(t) || opRecord(t.op).costly) return false;
     chain.add(t);
     return chain.size <= fewOps && t.operands.every(enter);

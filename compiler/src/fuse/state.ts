@@ -35,6 +35,8 @@ export interface FusionLimits {
   readonly halves?: boolean;
   /** How softmax(q·kᵀ)·v is found and becomes one group, on targets that can. */
   readonly attention?: AttentionFusion;
+  /** Makes kernels of equal loops one, where a launch costs something. */
+  readonly equalLoops?: (state: Fusion) => void;
 }
 
 export interface SiblingLimits {
@@ -103,20 +105,16 @@ export type Refused = (fusion: Fusion, group: Group, node: Tensor) => void;
 export interface Relief {
   /** Nodes that join no kernel of what they read. */
   readonly barriers: ReadonlySet<Tensor>;
+  /** Nodes that share a kernel with no others: what runs beside, and products of one operand. */
+  readonly apart: ReadonlySet<Tensor>;
   /** Nodes that are stored rather than inlined. */
   readonly forced: ReadonlySet<Tensor>;
   /** Pointwise nodes at which a long kernel ends and the next begins. */
   readonly cuts: ReadonlySet<Tensor>;
-  /** Products and scatters that share a kernel with no other: the schedule has no loops for them. */
-  readonly apart: ReadonlySet<Tensor>;
 }
 
-export const noRelief: Relief = {
-  barriers: new Set(),
-  forced: new Set(),
-  cuts: new Set(),
-  apart: new Set(),
-};
+const none: ReadonlySet<Tensor> = new Set();
+export const noRelief: Relief = { barriers: none, apart: none, forced: none, cuts: none };
 
 /** Adds an empty group. */
 export function openGroup(
@@ -135,6 +133,7 @@ export function openGroup(
     siblings: [],
     operandReductions: [],
     guests: [],
+    beside: [],
     deps: new Set(),
     users: new Set(),
     needs: 0n,

@@ -15,7 +15,17 @@ export interface Structure {
 }
 
 /** What a group knows of other groups; lowering asks for those through `outside`. */
-const aside = new Set(["id", "deps", "users", "needs", "computed", "reads", "waiting", "phase"]);
+const aside = new Set([
+  "id",
+  "deps",
+  "users",
+  "needs",
+  "computed",
+  "reads",
+  "waiting",
+  "phase",
+  "beside",
+]);
 
 export function structureOf(context: LoweringContext): Structure {
   const numbers = new Map<Tensor, number>();

@@ -29,6 +29,12 @@ export const columnSums = {
 };
 
 /**
+ * Sums of terms that have factors in common, counted (2026-11): fewer elements take less time than
+ * a launch, whichever way they are read.
+ */
+export const factoredSums = { leastElements: 1 << 12 };
+
+/**
  * Sums of products, docs/decisions/gpu-contraction.md (2026-11). How many parts take the least time
  * is for `seconds.ts` to say.
  */

@@ -21,12 +21,12 @@
  * divisor that helps, nor for sums that run along with a product of the same operand, as those for
  * the gradients of biases do.
  */
-import { isOp, isStatic, makeNode, reducedAxes, sizeOf, type Tensor } from "@kiln-ml/ir";
+import { isOp, isStatic, reducedAxes, sizeOf, type Tensor } from "@kiln-ml/ir";
 import { skinnyLines } from "../fuse/contraction.ts";
 import { columnSums } from "../machine/splits.ts";
 import type { Pass } from "../pass.ts";
 import { nodesOf, type Program, rewriteProgram } from "../program.ts";
-import { inDtype, largestDivisor, partDtype, splits } from "./split-reduce.ts";
+import { inParts, largestDivisor, type Parts, splits } from "./split-reduce.ts";
 
 export const splitColumns: Pass = {
   name: "split-columns",
@@ -67,38 +67,35 @@ function linesOf(x: Tensor, contracted: readonly number[]): number {
   return isStatic(lines) ? lines : Infinity;
 }
 
-function split(node: Tensor): Tensor {
-  if (!splits.has(node.op)) return node;
+const split = (node: Tensor): Tensor => inParts(node, columnParts(node));
+
+/** Parts of a reduction over other axes than the last ones, where it is worth two kernels. */
+export function columnParts(node: Tensor): Parts | undefined {
+  if (!splits.has(node.op)) return undefined;
   const x = node.operands[0]!;
   const axes = reducedAxes(node);
   const [size, results] = [sizeOf(x.shape), sizeOf(node.shape)];
   const trailing = axes.every((axis, i) => axis === x.rank - axes.length + i);
   if (trailing || !isStatic(size) || !isStatic(results) || size < columnSums.leastElements)
-    return node;
+    return undefined;
   const { busyColumns, busyRows, slack } = columnSums;
   const busy = axes.includes(x.rank - 1) ? busyRows : busyColumns;
-  if (results === 0 || results >= busy / slack) return node;
+  if (results === 0 || results >= busy / slack) return undefined;
   for (const axis of axes) {
     const extent = x.shape[axis] as number;
     const parts = largestDivisor(extent, Math.floor(busy / results));
-    if (parts > 1 && results * parts >= busy / slack) return inTwo(node, axis, parts);
+    if (parts > 1 && results * parts >= busy / slack) return cutAlong(x, axes, axis, parts);
   }
-  return node;
+  return undefined;
 }
 
-/** Reduces each part of an axis, and then over the parts. */
-function inTwo(node: Tensor, axis: number, parts: number): Tensor {
-  const { op } = node;
-  const dtype = partDtype(node);
-  const x = inDtype(node.operands[0]!, dtype);
-  const axes = reducedAxes(node);
-  const length = (x.shape[axis] as number) / parts;
-  const shape = [...x.shape.slice(0, axis), parts, length, ...x.shape.slice(axis + 1)];
-  const rows = makeNode({ op: "reshape", operands: [x], attrs: {}, dtype, shape });
-  const inner = axes.map((a) => (a >= axis ? a + 1 : a));
-  const left = shape.filter((_, a) => !inner.includes(a));
-  const some = makeNode({ op, operands: [rows], attrs: { axes: inner }, dtype, shape: left });
-  const at = axis - axes.filter((a) => a < axis).length;
-  const all = makeNode({ op, operands: [some], attrs: { axes: [at] }, dtype, shape: node.shape });
-  return inDtype(all, node.dtype);
+/** One of the reduced axes in so many parts. */
+function cutAlong(x: Tensor, axes: readonly number[], axis: number, parts: number): Parts {
+  const extents = x.shape as readonly number[];
+  const length = extents[axis]! / parts;
+  return {
+    shape: [...extents.slice(0, axis), parts, length, ...extents.slice(axis + 1)],
+    inner: axes.map((a) => (a >= axis ? a + 1 : a)),
+    at: axis - axes.filter((a) => a < axis).length,
+  };
 }

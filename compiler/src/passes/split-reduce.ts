@@ -24,6 +24,7 @@ import { type Dtype, isStatic, makeNode, reducedAxes, sizeOf, type Tensor } from
 import { longSums as sums } from "../machine/splits.ts";
 import type { Pass } from "../pass.ts";
 import { rewriteProgram } from "../program.ts";
+import { build } from "../rules/match.ts";
 
 /** Reductions whose parts may be joined by the same reduction. */
 export const splits: ReadonlySet<string> = new Set(
@@ -39,31 +40,46 @@ export const splitReduce: Pass = {
   run: (program) => rewriteProgram(program, split),
 };
 
-function split(node: Tensor): Tensor {
-  if (!splits.has(node.op)) return node;
+const split = (node: Tensor): Tensor => inParts(node, trailingParts(node));
+
+/** How the operand of a reduction is cut: reshaped, each part reduced, then what they gave. */
+export interface Parts {
+  /** The operand with an axis of parts. */
+  readonly shape: readonly number[];
+  /** Its axes that run over a part, all others being of the result or of parts. */
+  readonly inner: readonly number[];
+  /** The axis of parts once a part is reduced. */
+  readonly at: number;
+}
+
+/** Parts of a long reduction over the last axes, where it is worth two kernels. */
+export function trailingParts(node: Tensor): Parts | undefined {
+  if (!splits.has(node.op)) return undefined;
   const x = node.operands[0]!;
   const axes = reducedAxes(node);
   const trailing = axes.every((axis, i) => axis === x.rank - axes.length + i);
   const length = sizeOf(axes.map((axis) => x.shape[axis]!));
   const results = sizeOf(node.shape);
-  if (!trailing || !isStatic(length) || !isStatic(results)) return node;
-  if (length < sums.leastElements || results > sums.mostResults) return node;
+  if (!trailing || !isStatic(length) || !isStatic(results)) return undefined;
+  if (length < sums.leastElements || results > sums.mostResults) return undefined;
   const parts = largestDivisor(length, sums.mostParts);
-  if (parts < sums.leastParts) return node;
-  const dtype = partDtype(node);
-  const shape = [...node.shape, parts, length / parts];
-  const operands = [inDtype(x, dtype)];
-  const rows = makeNode({ op: "reshape", operands, attrs: {}, dtype, shape });
-  const reduce = (of: Tensor): Tensor =>
-    makeNode({
-      op: node.op,
-      operands: [of],
-      attrs: { axes: [of.rank - 1] },
-      dtype,
-      shape: of.shape.slice(0, -1),
-    });
-  return inDtype(reduce(reduce(rows)), node.dtype);
+  if (parts < sums.leastParts) return undefined;
+  const shape = [...(node.shape as number[]), parts, length / parts];
+  return { shape, inner: [node.rank + 1], at: node.rank };
 }
+
+/** The reduction of each part, and then over the parts; the node itself without any. */
+export function inParts(node: Tensor, parts: Parts | undefined): Tensor {
+  if (!parts) return node;
+  const dtype = partDtype(node);
+  const rows = cut(inDtype(node.operands[0]!, dtype), parts);
+  const some = build(node.op, [rows], { axes: parts.inner });
+  return inDtype(build(node.op, [some], { axes: [parts.at] }), node.dtype);
+}
+
+/** The operand with an axis of parts. */
+export const cut = (x: Tensor, { shape }: Parts): Tensor =>
+  makeNode({ op: "reshape", operands: [x], attrs: {}, dtype: x.dtype, shape });
 
 /** Of the parts of a sum or product. */
 export const partDtype = ({ dtype, op }: Tensor): Dtype =>

@@ -1,7 +1,7 @@
 /**
  * Orders steps: each after what it reads, and an update in place after every other one that
- * reads the old value. Among what is ready, the one the program wrote first runs first; but for
- * programs that compute values again. Decides which updates can happen in place; runs after lower,
+ * reads the old value. Among what is ready, one that takes no memory runs first, then the one the
+ * program wrote first. Decides which updates can happen in place; runs after lower,
  * before plan.
  */
 import { bug, type Tensor } from "@kiln-ml/ir";
@@ -10,7 +10,7 @@ import type { Group } from "../fuse/group.ts";
 import { type Program, rootsOf } from "../program.ts";
 import { isLaunch, type Step } from "./control.ts";
 import { mayOverwrite } from "./in-place.ts";
-import { Ranks } from "./ranks.ts";
+import { Ready } from "./ready.ts";
 
 export interface Ordered {
   readonly steps: readonly Step[];
@@ -42,8 +42,12 @@ export function order(program: Program, steps: readonly Step[]): Ordered {
   const waits = new Map(
     [...before].map(([k, set]) => [of.get(k)!, new Set([...set].map((b) => of.get(b)!))] as const),
   );
-  return { steps: sorted(steps, waits), inPlace };
+  return { steps: sorted(steps, waits, lastingOf(program, inPlace)), inPlace };
 }
+
+/** What has memory of its own, or is still asked for in the end. */
+const lastingOf = (program: Program, inPlace: ReadonlyMap<Tensor, Tensor>): Set<Tensor> =>
+  new Set([...rootsOf(program).map(aliasRoot), ...inPlace.keys()]);
 
 /** What each kernel waits for, and which values overwrite parameters. */
 export function updatesInPlace(
@@ -119,7 +123,11 @@ const computesAgain = ({ computed }: Group): boolean => {
   return false;
 };
 
-function sorted(steps: readonly Step[], before: ReadonlyMap<Step, ReadonlySet<Step>>): Step[] {
+function sorted(
+  steps: readonly Step[],
+  before: ReadonlyMap<Step, ReadonlySet<Step>>,
+  lasting: ReadonlySet<Tensor>,
+): Step[] {
   const priorities = new Map(steps.map((k) => [k, priority(k.group)] as const));
   const wanted = [...steps].sort((a, b) => priorities.get(a)! - priorities.get(b)!);
   const rank = new Map(wanted.map((k, i) => [k, i] as const));
@@ -127,14 +135,12 @@ function sorted(steps: readonly Step[], before: ReadonlyMap<Step, ReadonlySet<St
   const after = wanted.map((): number[] => []);
   for (const [i, k] of wanted.entries())
     for (const b of before.get(k)!) after[rank.get(b)!]!.push(i);
-  const ready = new Ranks();
-  const last = new Ranks();
+  const ready = new Ready(wanted, lasting);
   const early = steps.some(({ group }) => computesAgain(group));
-  const add = (i: number) => (early && after[i]!.length === 0 ? last : ready).add(i);
+  const add = (i: number) => ready.add(i, early && after[i]!.length === 0);
   for (const [i, n] of missing.entries()) if (n === 0) add(i);
   const out: Step[] = [];
-  const take = () => last.take() ?? ready.take();
-  for (let i = take(); i !== undefined; i = take()) {
+  for (let i = ready.take(); i !== undefined; i = ready.take()) {
     out.push(wanted[i]!);
     for (const later of after[i]!) if (--missing[later]! === 0) add(later);
   }

@@ -16,12 +16,12 @@ import type { Ordered } from "./order.ts";
 /** What has been taken out so far. */
 export class Reliefs implements Relief {
   readonly barriers = new Set<Tensor>();
+  readonly apart = new Set<Tensor>();
   readonly forced = new Set<Tensor>();
   readonly cuts = new Set<Tensor>();
-  readonly apart = new Set<Tensor>();
 
   private get size(): number {
-    return this.barriers.size + this.forced.size + this.cuts.size;
+    return this.barriers.size + this.apart.size + this.forced.size + this.cuts.size;
   }
 
   /** Parts what no schedule computes together; false if there is none. */
@@ -47,12 +47,14 @@ export class Reliefs implements Relief {
     const parts = inlinedParts(group, fusion);
     const middle = middleOf(group, this.cuts);
     const joined = lastJoined(group, this.barriers);
-    const beside = besideOf(group).find((t) => !this.barriers.has(t));
+    const beside = besideOf(group).find((t) => !this.apart.has(t));
     const single = parts.find((t) => isSingle(t));
-    if (single) this.forced.add(single);
+    const other = group.beside.find((t) => !this.apart.has(t));
+    if (other) this.apart.add(other);
+    else if (single) this.forced.add(single);
     else if (middle) this.cuts.add(middle);
     else if (joined.length) this.takeOut(joined, fusion.limits.bindings, bound);
-    else if (beside) this.barriers.add(beside);
+    else if (beside) this.apart.add(beside);
     else if (parts[0]) this.forced.add(parts[0]);
   }
 

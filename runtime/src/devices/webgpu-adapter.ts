@@ -3,7 +3,7 @@
  * kernels may use. Refuses software adapters unless asked for one: they are slower than the CPU
  * device.
  */
-import { checkOptions, DeviceError, type OptionNames } from "@kiln-ml/artifact";
+import { checkOptions, DeviceError, GraphError, type OptionNames } from "@kiln-ml/artifact";
 import { Device } from "../device.ts";
 import { WebGpuDriver } from "./webgpu.ts";
 import { matrixFeature, matrixUnitsOf } from "./webgpu-matrix.ts";
@@ -26,6 +26,7 @@ const webGpuOptions: OptionNames<WebGpuOptions> = {
 /** As `openWebGpu` says, with a driver of this class. */
 export async function openAdapter(options: WebGpuOptions, Driver = WebGpuDriver): Promise<Device> {
   checkOptions("openWebGpu", options, webGpuOptions);
+  checkValues(options);
   const { powerPreference, matrixUnits = true } = options;
   const gpu =
     (options.gpu as GPU | undefined) ?? globalThis.navigator?.gpu ?? (await nodeGpu(matrixUnits));
@@ -45,6 +46,29 @@ export async function openAdapter(options: WebGpuOptions, Driver = WebGpuDriver)
   const features = new Set([...device.features, ...units]);
   return new Device(new Driver(device, nameOf(adapter.info), features, options.runsInFlight ?? 3));
 }
+
+/** What no type checker has seen: "false" is no false. */
+function checkValues({
+  allowSoftware = false,
+  matrixUnits = true,
+  ...others
+}: WebGpuOptions): void {
+  for (const [name, value, usual] of [
+    ["allowSoftware", allowSoftware, false],
+    ["matrixUnits", matrixUnits, true],
+  ] as const)
+    if (typeof value !== "boolean")
+      throw new GraphError(
+        `openWebGpu: ${name} must be true or false, got ${shown(value)}\n  leave it out for ${usual}`,
+      );
+  const { runsInFlight = 1 } = others;
+  if (!(Number.isSafeInteger(runsInFlight) && runsInFlight >= 1))
+    throw new GraphError(
+      `openWebGpu: runsInFlight must be an integer of 1 or more, got ${shown(runsInFlight)}\n  leave it out for 3`,
+    );
+}
+
+const shown = (x: unknown): string => (typeof x === "string" ? JSON.stringify(x) : String(x));
 
 const nodeInstances = new Map<boolean, Promise<GPU>>();
 

@@ -248,7 +248,7 @@ function reduceMax_add(add, classes, reciprocal, add2, convert, reduceSum) {
     const t6 = Math.log(sum1);
     sum2 += t4 ? t5 - t6 : 0;
     const t7 = (classesAt0 !== -100 ? reciprocalAt0 : 0) * (t2 || classesAt0 === -100 ? -1 : NaN);
-    const t8 = sum4 / (sum4 === 0 ? 1 : sum1);
+    const t8 = sum4 / (Math.fround(sum4) === 0 ? 1 : sum1);
     add2[atI0] = (t4 ? t7 : 0) + t8 * fastExp(t5);
     const t9 = 1 === t3;
     const t10 = add[atI0 + 1] - max0;

@@ -101,15 +101,31 @@ function allOf(conditions: readonly Text[]): Text {
   return conditions.reduce((a, b) => binary(a, "&&", b, prec.and));
 }
 
+/** Ops whose result jumps as an operand passes a number. */
+const jumping: ReadonlySet<string> = new Set(
+  "less lessEqual greater greaterEqual equal notEqual floor ceil round trunc sign".split(" "),
+);
+
 function callText(e: Emitter, c: Call, wanted: Rounding, use: Use): Text {
   const rounding = isUniform(e, c) ? "each-op" : wanted;
   const from = c.args[c.op === "select" ? 1 : 0]!.dtype;
-  const args = c.args.map((a) => e.text(a));
+  const held = rounding === "on-store" && jumping.has(c.op);
+  const args = c.args.map((a) => (held ? heldText(e, a, use) : e.text(a)));
   // Where every op is rounded, results have the bits of the reference, which calls Math.
   const fast = rounding === "each-op" || c.dtype !== "f32" ? undefined : spellFast(c.op, args, use);
   const text = fast ?? spell(c.op, args, from, c.dtype, use);
   if (c.stored && !isHeld(c)) return rounded(text, c.dtype, "each-op", use);
   return fast || isExact(c.op) ? text : rounded(text, c.dtype, rounding, use);
+}
+
+/**
+ * An operand as memory holds it. Two values that are one there may differ in what a double holds
+ * beyond, such as x and the stored maximum(x, 0), and none is less than itself.
+ */
+function heldText(e: Emitter, x: Expr, use: Use): Text {
+  const text = e.text(x);
+  const held = x.kind === "const" || x.kind === "load" || (x.kind === "call" && x.stored);
+  return x.dtype === "f32" && !held ? rounded(text, "f32", "each-op", use) : text;
 }
 
 /** Of a conversion to f32: whether no digit is lost, so that it is what memory holds. */

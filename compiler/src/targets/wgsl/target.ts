@@ -6,8 +6,10 @@
 
 import { attentionFusion } from "../../fuse/attention-group.ts";
 import { skinnyLines } from "../../fuse/contraction.ts";
+import { fuseEqualLoops } from "../../fuse/equal-loops.ts";
 import { siblings } from "../../machine/products.ts";
 import { alone, card, guaranteed } from "../../machine/webgpu.ts";
+import { factorSums } from "../../passes/factor-sums.ts";
 import { joinSums } from "../../passes/join-sums.ts";
 import { reuseProduct } from "../../passes/reuse-product.ts";
 import { splitColumns } from "../../passes/split-columns.ts";
@@ -15,6 +17,7 @@ import { splitConcat } from "../../passes/split-concat.ts";
 import { splitContraction } from "../../passes/split-contraction.ts";
 import { splitReduce } from "../../passes/split-reduce.ts";
 import { splitScan } from "../../passes/split-scan.ts";
+import { splitVariance } from "../../passes/split-variance.ts";
 import { gpuAttention } from "../../schedule/gpu/attention.ts";
 import { besideGrid } from "../../schedule/gpu/beside.ts";
 import { gpuContraction } from "../../schedule/gpu/contraction.ts";
@@ -33,6 +36,7 @@ export const webgpu: Target = {
     row: alone.row,
     total: alone.total,
     attention: attentionFusion,
+    equalLoops: fuseEqualLoops,
     guestElements: alone.guest,
     siblings: { sums: skinnyLines, ...siblings },
     machine: card,
@@ -47,6 +51,8 @@ export const webgpu: Target = {
     splitConcat,
     reuseProduct,
     splitContraction,
+    factorSums,
+    splitVariance,
     splitReduce,
     splitColumns,
     splitScan,

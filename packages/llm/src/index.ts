@@ -33,6 +33,11 @@ export type { DecoderOptions } from "./layers.ts";
 export { logMelFeatures } from "./log-mel.ts";
 export type { ModelFiles, ReadingOptions, ReadWatch } from "./model-files.ts";
 export { type LanguageModel, openModelFiles } from "./open-model.ts";
+export {
+  type QuantizationReport,
+  type QuantizationReportOptions,
+  quantizationReport,
+} from "./quantization-report.ts";
 export type { LoadModelOptions } from "./quantize-model.ts";
 export type { RopeScaling } from "./rope-config.ts";
 export { choose, type SamplingOptions } from "./sampler.ts";

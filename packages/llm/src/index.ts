@@ -6,6 +6,7 @@ export { type ActivationName, type Architecture, architectures } from "./archite
 export { bpeVocabulary } from "./bpe-vocabulary.ts";
 export type { CacheDtype, CacheOptions, CacheRows, LayerCache, Ring } from "./cache.ts";
 export { type ChatMessage, type ChatTemplate, chatTemplate } from "./chat-template.ts";
+export { type CompiledModel, hasTexts, openCompiledModel, textFilesOf } from "./compiled-model.ts";
 export { type DecoderConfig, decoderConfig } from "./config.ts";
 export { Decoder } from "./decoder.ts";
 export { Embedder, type EmbedderOptions, type Pooling, type TextEncoder } from "./embedder.ts";
@@ -16,6 +17,7 @@ export {
   encoderConfig,
   encoders,
 } from "./encoder-config.ts";
+export { EntriesSession, factsIn, type TextFacts } from "./entries-session.ts";
 export { LanguageModelError } from "./errors.ts";
 export {
   type EncodeOptions,
@@ -45,6 +47,7 @@ export { type SessionPrograms, TextSession, type TextSessionOptions } from "./se
 export { SpeechSession, type TranscribeOptions, transcribe } from "./speech.ts";
 export { type SpmVocabulary, spmTokenizer, spmVocabulary } from "./spm-tokenizer.ts";
 export type { StepInputs, TextNet } from "./text-net.ts";
+export type { TextRunner } from "./text-runner.ts";
 export { TextStream } from "./text-stream.ts";
 export { Whisper } from "./whisper.ts";
 export { type WhisperConfig, whisperConfig } from "./whisper-config.ts";

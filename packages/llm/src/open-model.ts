@@ -93,7 +93,7 @@ async function ofFolder(folder: ModelFiles, options: LoadModelOptions): Promise<
   return { net, tokenizer, chat: await chatIn(folder, about), sampling };
 }
 
-async function chatIn(folder: ModelFiles, about: Json): Promise<ChatTemplate | undefined> {
+export async function chatIn(folder: ModelFiles, about: Json): Promise<ChatTemplate | undefined> {
   const file = "chat_template.jinja";
   const listed = [about.chat_template].flat().map((t) => {
     const { name = "default", template } = (t ?? {}) as Json;
@@ -130,13 +130,20 @@ async function ofGguf(
     });
   await loadWeights(net, tensors, { convert: true });
   quantizeAs(net, options);
+  const chat = await ggufChat(file);
+  return { net, tokenizer, chat, sampling: {} };
+}
+
+/** The chat template of a GGUF file, if it has one. */
+export async function ggufChat(
+  file: Pick<GgufFile, "metadata">,
+): Promise<ChatTemplate | undefined> {
   const source = file.metadata.get("tokenizer.chat_template");
   const pieces = file.metadata.get("tokenizer.ggml.tokens") as readonly string[];
   const piece = (name: string) =>
     pieces[Number(file.metadata.get(`tokenizer.ggml.${name}_token_id`) ?? -1)] ?? "";
   const special = { bos_token: piece("bos"), eos_token: piece("eos") };
-  const chat = typeof source === "string" ? await chatTemplate(source, special) : undefined;
-  return { net, tokenizer, chat, sampling: {} };
+  return typeof source === "string" ? await chatTemplate(source, special) : undefined;
 }
 
 /**

@@ -4,11 +4,11 @@
  */
 import { existsSync, statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { basename, dirname, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { TargetName } from "@kiln-ml/artifact";
 import type { ArtifactEntries } from "@kiln-ml/artifact/entries";
 import { bytesOfState } from "@kiln-ml/artifact/entries";
-import { writeEntries } from "@kiln-ml/artifact/node";
+import { writeEntries, writeFileAtomic } from "@kiln-ml/artifact/node";
 import type { EntryFunction } from "../compile/export-entries.ts";
 import { to } from "../devices/move.ts";
 import { countsOf, nominalDims } from "../devices/placement.ts";
@@ -43,6 +43,8 @@ interface Where {
   readonly values: Parsed["values"];
   /** What few bits cost, where weights have them. */
   readonly told?: Told | undefined;
+  /** Files that lie beside those of the artifact, where it is a folder. */
+  readonly beside?: ReadonlyMap<string, Uint8Array> | undefined;
 }
 
 /** A folder, or a `.gguf` file: no script, and no file of ONNX. */
@@ -109,9 +111,13 @@ async function fastest(
   return (await placed(work[0]!.program, {})).placement.target;
 }
 
-async function write({ out, values, told: cost }: Where, all: ArtifactEntries): Promise<number> {
+async function write(where: Where, all: ArtifactEntries): Promise<number> {
+  const { out, values, told: cost, beside } = where;
   await mkdir(dirname(resolve(out)), { recursive: true });
   await writeEntries(out, all);
+  if (!out.endsWith(".kiln"))
+    for (const [name, bytes] of beside ?? [])
+      await writeFileAtomic(join(resolve(out), name), bytes);
   const bytes = Object.entries(all.weights).reduce((n, [name, w]) => {
     const row = all.states.find((s) => s.name === name)!;
     return n + (w === "zeros" ? 0 : bytesOfState(row));
@@ -168,9 +174,11 @@ export async function compileLanguageModel(where: Where): Promise<number> {
     ...(cache ? { cache } : {}),
   });
   try {
+    const { modelFilesAt, textFilesOf } = await languageModels("compile");
+    const beside = await textFilesOf(modelFilesAt(path), session);
     const name = basename(resolve(path)).replace(/\.gguf$/i, "");
     const front = await import("../index.ts");
-    return await compileEntries({ ...where, told }, front, session.programs(), name);
+    return await compileEntries({ ...where, told, beside }, front, session.programs(), name);
   } finally {
     await session.dispose();
   }

@@ -63,8 +63,8 @@ function patternFrom(command: string, value: Parsed["values"][string]): RegExp |
   }
 }
 
-export const modelNotes = `MODEL is a folder with config.json, tokenizer.json and safetensors, or a .gguf file.
-Needs the package @kiln-ml/llm.
+export const modelNotes = `MODEL is a folder with config.json, tokenizer.json and safetensors, a .gguf file, or the folder
+that kiln compile made of one. Needs the package @kiln-ml/llm.
 `;
 
 type Package = typeof import("@kiln-ml/llm") & typeof import("@kiln-ml/llm/node");

@@ -12,7 +12,7 @@ import { LanguageModelError } from "./errors.ts";
 import type { Tokenizer } from "./generate.ts";
 import { generationIn } from "./generation-config.ts";
 import { type GgufFile, readGguf } from "./gguf.ts";
-import { ggufModel, layerMatrices } from "./gguf-model.ts";
+import { ggufModel, layerMatrices, tablePath } from "./gguf-model.ts";
 import { jsonTokenizer } from "./json-tokenizer.ts";
 import { type ModelFiles, modelIn, watched, weightsIn } from "./model-files.ts";
 import { decoderTensors } from "./public-names.ts";
@@ -122,12 +122,11 @@ async function ofGguf(
   checkSize(config, { ...tensors, ...Object.fromEntries(packed) }, name);
   const net = new Decoder(config, { empty: true, ...weightsOf(options) });
   const layers = net.modules();
-  for (const [path, { bits, offsets }] of packed)
-    nn.holdQuantized(layers.get(path) as nn.Linear, {
-      bits,
-      zeroPoint: offsets !== undefined,
-      ...activationsOf(options),
-    });
+  for (const [path, { bits, offsets }] of packed) {
+    const format = { bits, zeroPoint: offsets !== undefined, ...activationsOf(options) };
+    if (path === tablePath) net.holdTable(format);
+    else nn.holdQuantized(layers.get(path) as nn.Linear, format);
+  }
   await loadWeights(net, tensors, { convert: true });
   quantizeAs(net, options);
   const chat = await ggufChat(file);

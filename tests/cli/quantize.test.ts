@@ -2,6 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { readArtifact, readEntries } from "@kiln-ml/artifact/node";
+import { writeNpz } from "@kiln-ml/formats";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { modelFiles } from "../llm/small-model.ts";
@@ -57,6 +58,21 @@ test("a script's model is written in few bits, with errors by weight and by resu
   ]);
 });
 
+test("results are compared on inputs out of a file", () => {
+  const data = Float32Array.from({ length: 3 * 64 }, (_, i) => Math.sin(i));
+  const x = { dtype: "f32" as const, shape: [3, 64], data: new Uint8Array(data.buffer) };
+  writeFileSync(join(project.folder, "x.npz"), writeNpz({ arg0: x }));
+  writeFileSync(join(project.folder, "y.npz"), writeNpz({ y: x }));
+  const args = ["net.ts", "--quantize", "int4", "--target", "js", "-o", "net4.kiln"];
+  const { out, err } = compile(...args, "--data", "x.npz");
+  assert.is(err, "");
+  assert.match(out, /net on x\.npz: off by \S+ at most, .* in \d of 3\n$/);
+  assert.is(
+    compile(...args, "--data", "y.npz").err,
+    "kiln compile: y.npz has no arg0\n  it has y\n",
+  );
+});
+
 test("entries share what stands for a weight; what runs change is not run for a report", async () => {
   const { out, err } = compile(
     "steps.ts",
@@ -104,6 +120,7 @@ test("what cannot be had is refused", () => {
       refused("net.ts", "--quantize", "int8", "--target", "stablehlo"),
       refused("net.ts", "--quantize", "int8", "--text", "ab.txt"),
       refused("net.ts", "--keep", "0"),
+      refused("small", "--data", "x.npz", "--quantize", "int8"),
       refused("net.ts", "--keep", "(", "--quantize", "int8"),
       refused("small", "--text", "ab.txt"),
       refused("small", "--quantize", "int8", "--text", "absent.txt"),
@@ -114,6 +131,7 @@ test("what cannot be had is refused", () => {
       "kiln compile: --quantize is for js, wasm, native and webgpu, not for --target stablehlo\n  XLA quantizes by itself\n",
       "kiln compile: --text is for language models, and net.ts is none\n",
       "kiln compile: --keep is for --quantize\n  say --quantize int8 too\n",
+      "kiln compile: --data is for models of tensors\n  a language model is compared on --text FILE\n",
       "kiln compile: --keep must be a pattern, got (\n  a part of a name is one: --keep lm_head\n",
       "kiln compile: --text is for --quantize\n  say --quantize int8 too\n",
       "kiln compile: --text absent.txt cannot be read\n  name a file of plain text\n",

@@ -26,7 +26,7 @@ import {
 } from "./model.ts";
 import { helpOf, type Option, shared, tableOf } from "./options.ts";
 import { placed } from "./placement-text.ts";
-import { checkQuantize, quantizedOf, textOption } from "./quantize.ts";
+import { checkQuantize, quantizedOf, reportOptions } from "./quantize.ts";
 import { say } from "./terminal.ts";
 import { tuningFrom } from "./tuning.ts";
 import { oneFile, parseOptions, targetsFrom, UsageError } from "./usage.ts";
@@ -40,7 +40,7 @@ export const options: readonly Option[] = [
   },
   ...languageModelOptions,
   ...weightOptions,
-  textOption,
+  ...reportOptions,
   { name: "mesh", value: "data=4,model=2", help: "of stablehlo: the devices, by axes" },
   { name: "shard", value: "data|fsdp|tensor", help: "of stablehlo: how parameters lie on them" },
   { name: "dims", value: "N=64,…", help: "of stablehlo: a number for each symbol" },

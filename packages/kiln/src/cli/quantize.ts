@@ -12,7 +12,8 @@ import type {
   QuantizedWeightReport,
 } from "../quantize/quantize-functions.ts";
 import { bytesText, type Dims } from "./extents.ts";
-import { PlainError } from "./failure.ts";
+import { PlainError, short } from "./failure.ts";
+import { argumentsFrom } from "./given-inputs.ts";
 import { loadingFrom } from "./language-model.ts";
 import { madeUpArguments } from "./made-up.ts";
 import type { Option } from "./options.ts";
@@ -20,11 +21,18 @@ import { table } from "./table.ts";
 import { inLine } from "./terminal.ts";
 import { type Parsed, UsageError } from "./usage.ts";
 
-export const textOption: Option = {
-  name: "text",
-  value: "FILE",
-  help: "of --quantize, of a language model: what its perplexity is told of",
-};
+export const reportOptions: readonly Option[] = [
+  {
+    name: "text",
+    value: "FILE",
+    help: "of --quantize, of a language model: what its perplexity is told of",
+  },
+  {
+    name: "data",
+    value: "FILE",
+    help: "of --quantize: inputs to compare results on, by name: .safetensors, .npz",
+  },
+];
 
 /** What was found, for people and for programs. */
 export interface Told {
@@ -39,10 +47,14 @@ type Values = Parsed["values"];
 /** Throws UsageError for an option that is for language models alone, or for --quantize. */
 export function checkQuantize(values: Values, isLanguageModel: boolean): void {
   loadingFrom("compile", values);
-  const only = ["keep", "text", ...(isLanguageModel ? ["activations", "embeddings"] : [])];
+  const only = ["keep", "text", "data", ...(isLanguageModel ? ["activations", "embeddings"] : [])];
   const odd = only.find((name) => values[name] !== undefined && values.quantize === undefined);
   if (odd !== undefined)
     throw new UsageError(`kiln compile: --${odd} is for --quantize\n  say --quantize int8 too`);
+  if (isLanguageModel && values.data !== undefined)
+    throw new UsageError(
+      "kiln compile: --data is for models of tensors\n  a language model is compared on --text FILE",
+    );
   if (values.quantize !== undefined && values.target === "stablehlo")
     throw new UsageError(
       "kiln compile: --quantize is for js, wasm, native and webgpu, not for --target stablehlo\n  XLA quantizes by itself",
@@ -64,10 +76,11 @@ export async function quantizedOf(
   const lines: string[] = [];
   const outputs: Record<string, readonly OutputError[]> = {};
   for (const [name, before] of Object.entries(functions)) {
-    const found = await outputsOf(front, { name, before, made, dims });
+    const found = await outputsOf(front, { name, before, made, dims, data: values.data });
     if (typeof found === "string") lines.push(found);
     else outputs[name] = found;
-    if (typeof found !== "string") lines.push(...found.map((o) => outputText(name, o)));
+    const on = values.data === undefined ? "made-up inputs" : short(String(values.data));
+    if (typeof found !== "string") lines.push(...found.map((o) => outputText(name, on, o)));
   }
   const { weights, kept } = made;
   const text = weightsText(String(values.quantize), weights, kept) + linesOf(lines);
@@ -79,18 +92,24 @@ interface Compared {
   readonly before: PlainFunction;
   readonly made: QuantizedFunctions;
   readonly dims: Dims;
+  /** A file of inputs. */
+  readonly data: Values[string];
 }
 
-/** Runs both on made-up inputs; a reason where that cannot be. */
+/** Runs both on given or made-up inputs; a reason where that cannot be. */
 async function outputsOf(
   front: Front,
-  { name, before, made, dims }: Compared,
+  { name, before, made, dims, data }: Compared,
 ): Promise<string | readonly OutputError[]> {
   if (made.written.length)
     return `${name}: results are not compared, since running it changes ${inLine(made.written[0]!)}`;
+  const after = made.functions[name]!;
+  if (data !== undefined) {
+    const args = await argumentsFrom("compile", String(data), before.inputs);
+    return front.outputErrors(before, after, args);
+  }
   try {
-    const args = madeUpArguments("compile", before.inputs, dims);
-    return await front.outputErrors(before, made.functions[name]!, args);
+    return await front.outputErrors(before, after, madeUpArguments("compile", before.inputs, dims));
   } catch (error) {
     if (!(error instanceof PlainError)) throw error;
     return `${name}: results are not compared: ${error.message.split("\n")[0]}`;
@@ -101,7 +120,7 @@ async function outputsOf(
 export function languageModelTold(format: string, report: QuantizationReport): Told {
   const { weights, kept, ...said } = report;
   const { tokens, perplexityBefore: before, perplexityAfter: after } = said;
-  const line = `on ${tokens} tokens: perplexity ${short(before)} before, ${short(after)} after (${(after / before).toFixed(3)}×); the likeliest token is the same after ${said.sameLargest}; scores are off by ${short(said.maxError)} at most, ${short(said.rmsError)} rms`;
+  const line = `on ${tokens} tokens: perplexity ${digits(before)} before, ${digits(after)} after (${(after / before).toFixed(3)}×); the likeliest token is the same after ${said.sameLargest}; scores are off by ${digits(said.maxError)} at most, ${digits(said.rmsError)} rms`;
   return { text: weightsText(format, weights, kept) + linesOf([line]), json: report };
 }
 
@@ -117,14 +136,14 @@ export function textFrom(values: Values): string {
   }
 }
 
-const short = (x: number): string => String(Number(x.toPrecision(3)));
+const digits = (x: number): string => String(Number(x.toPrecision(3)));
 
 const linesOf = (lines: readonly string[]): string => lines.map((l) => `  ${l}\n`).join("");
 
-function outputText(name: string, o: OutputError): string {
+function outputText(name: string, on: string, o: OutputError): string {
   const what = o.name === "result" ? name : `${name}.${inLine(o.name)}`;
   const same = `the largest of a row is the same in ${o.sameLargest} of ${o.rows}`;
-  return `${what} on made-up inputs: off by ${short(o.maxError)} at most, ${short(o.rmsError)} rms of ${short(o.rms)}; ${same}`;
+  return `${what} on ${on}: off by ${digits(o.maxError)} at most, ${digits(o.rmsError)} rms of ${digits(o.rms)}; ${same}`;
 }
 
 /** Of a long list those that are the furthest off. */
@@ -146,9 +165,9 @@ function weightsText(
     w.shape.join("×"),
     bytesText(w.bytesBefore),
     bytesText(w.bytesAfter),
-    short(w.maxError),
-    short(w.rmsError),
-    short(w.rms),
+    digits(w.maxError),
+    digits(w.rmsError),
+    digits(w.rms),
   ]);
   const head = ["weight", "shape", "before", "after", "max error", "rms error", "of rms"];
   const more = weights.length - worst.length;

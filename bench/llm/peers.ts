@@ -41,7 +41,7 @@ const binaries: Readonly<Record<string, string>> = {
   "win32 x64": "win-x64",
 };
 
-/** Installs packages into a folder of the cache, with a script of ours beside them. */
+/** Installs packages into a folder of the cache, with our scripts beside them. */
 function installed(
   name: string,
   packages: Readonly<Record<string, string>>,
@@ -50,7 +50,7 @@ function installed(
 ): string {
   const folder = join(cache, name);
   installInto(folder, packages, more);
-  copyFileSync(`bench/llm/${script}`, join(folder, script));
+  for (const file of [script, "rates.mjs"]) copyFileSync(`bench/llm/${file}`, join(folder, file));
   return join(folder, script);
 }
 

@@ -2,7 +2,7 @@
  * Language models that are compiled already, in `kiln generate`, `chat` and `serve`: the folder of
  * `kiln compile`, run by the runtime alone.
  */
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { readManifestOf } from "@kiln-ml/artifact/entries";
 import { openEntries } from "@kiln-ml/artifact/node";
@@ -24,7 +24,9 @@ export async function compiledTexts(
   path: string,
   values: Parsed["values"],
 ): Promise<CompiledModel | undefined> {
-  if (!existsSync(path) || !isArtifact(path)) return undefined;
+  // A file is what it has in it, whatever it is called: who loads it says.
+  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return undefined;
+  if (!isArtifact(path)) return undefined;
   if (!existsSync(join(path, "text.json"))) {
     if (command === "serve") return undefined;
     throw new PlainError(

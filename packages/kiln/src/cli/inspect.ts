@@ -75,8 +75,8 @@ groups kernel-ir ${ofArtifact.join(" ")}`,
 export const help = helpOf(
   "inspect model.ts | model.onnx | model.json | model.kiln | folder [options]",
   options,
-  `An artifact has the sections ${ofArtifact.join(", ")}. Of one with several entries these are listed,
-or shown one by one with --entry and --target.
+  `An artifact has the sections ${ofArtifact.join(", ")}.
+Entries of one that has several are listed, or shown one by one with --entry and --target.
 ${modelHelp}`,
 );
 

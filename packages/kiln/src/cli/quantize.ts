@@ -30,7 +30,7 @@ export const reportOptions: readonly Option[] = [
   {
     name: "data",
     value: "FILE",
-    help: "of --quantize: inputs to compare results on, by name: .safetensors, .npz",
+    help: "of --quantize: inputs to compare results on, by name\n(made up; .safetensors or .npz)",
   },
 ];
 

@@ -39,8 +39,8 @@ export const help = helpOf(
   `MODEL is a language model: a folder with config.json, tokenizer.json and safetensors, a .gguf file,
 or the folder that kiln compile made of one. It answers POST /v1/completions and
 /v1/chat/completions as OpenAI's interface, an encoder of texts /v1/embeddings, others POST /v1/run.
-All have /v1/models, /health and /metrics. Ctrl-C answers what is at hand and ends; twice, it ends at
-once. Needs the package @kiln-ml/serve.
+All have /v1/models, /health and /metrics. Ctrl-C answers what is at hand and ends; twice, it ends
+at once. Needs the package @kiln-ml/serve.
 `,
 );
 

@@ -8,8 +8,8 @@
  * `--cold [--target wasm]` times whole processes; `--models` times networks from ONNX files against
  * ONNX Runtime. `--onnxruntime [--threads 1,2]` and `--tfjs [--target wasm|webgpu]` are people's
  * programs unchanged, on Kiln beside onnxruntime-web and beside tfjs's own backends. `--llm
- * [--peers] [--slow] [--target js]` is language models by shape, prefill and decode, with llama.cpp
- * beside them.
+ * [--peers] [--quick] [--slow] [--target js]` is language models by shape, prefill and decode, with
+ * llama.cpp, transformers.js and wllama beside them.
  * `--xla [--slow] [--only PATTERN]` is the engine of several devices on those at
  * hand, or with `--slow` on 8 made of the processor, with JAX by hand beside it: it needs Python
  * with jax. `--linalg` is decompositions of 512 × 512 beside plain loops of C, which it compiles.
@@ -51,6 +51,7 @@ const options = scriptOptions(import.meta.url, {
   xla: { type: "boolean" },
   linalg: { type: "boolean" },
   llm: { type: "boolean" },
+  quick: { type: "boolean" },
   networks: { type: "boolean" },
   python: { type: "string" },
 });
@@ -107,6 +108,7 @@ const suites: Readonly<Record<string, (selected: Selected) => Row[] | Promise<Ro
       targets: options.target ?? ["js", "wasm"],
       slow: options.slow ?? false,
       peers: options.peers ?? false,
+      quick: options.quick ?? false,
     }),
   cold: async (selected) => (await import("./cold.ts")).coldRows(selected, cpuTarget, threads),
   // The peer is loaded only where it is asked for: it takes a second.

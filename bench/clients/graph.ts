@@ -35,8 +35,14 @@ export class Graph {
     this.#outputs.push({ name, type: { kind: "tensor", type: "float32", shape } });
   }
 
-  op(op: string, inputs: readonly string[], attributes: Record<string, Attribute> = {}): string {
-    return this.#add(op, inputs, attributes, [this.#name(op)])[0]!;
+  /** Of the standard's ops, or of those of another domain. */
+  op(
+    op: string,
+    inputs: readonly string[],
+    attributes: Record<string, Attribute> = {},
+    domain = "",
+  ): string {
+    return this.#add(op, inputs, attributes, [this.#name(op)], domain)[0]!;
   }
 
   split(value: string, parts: number, axis: number): string[] {
@@ -63,11 +69,30 @@ export class Graph {
     return this.#constant({ type: "float32", dims: [], data: Float32Array.of(value) });
   }
 
+  floats(values: readonly number[]): string {
+    return this.#constant({
+      type: "float32",
+      dims: [values.length],
+      data: Float32Array.from(values),
+    });
+  }
+
+  /** Bytes that look like chance. */
+  bytesOf(dims: readonly number[]): string {
+    const data = new Uint8Array(dims.reduce((a, b) => a * b, 1));
+    for (let i = 0; i < data.length; i++) {
+      this.#state = (Math.imul(this.#state, 1664525) + 1013904223) >>> 0;
+      data[i] = this.#state >>> 24;
+    }
+    return this.#constant({ type: "uint8", dims, data });
+  }
+
   bytes(): Uint8Array {
+    const domains = new Set(this.#nodes.map((n) => n.domain).filter((d) => d !== ""));
     return writeModel({
       irVersion: 8,
       producer: "kiln",
-      opsets: new Map([["", 18]]),
+      opsets: new Map([["", 18], ...[...domains].map((d) => [d, 1] as const)]),
       functions: [],
       metadata: new Map(),
       graph: {
@@ -97,10 +122,11 @@ export class Graph {
     inputs: readonly string[],
     attributes: Record<string, Attribute>,
     outputs: string[],
+    domain = "",
   ): string[] {
     this.#nodes.push({
       op,
-      domain: "",
+      domain,
       overload: "",
       name: `/${op}_${this.#nodes.length}`,
       inputs,

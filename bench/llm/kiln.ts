@@ -1,24 +1,29 @@
 /**
- * One shape on one target, in a process of its own: `node kiln.mjs SHAPE DTYPE TARGET` prints a
- * line of JSON.
+ * One shape on one target, in a process of its own: `node kiln.mjs SHAPE WEIGHTS TARGET [FILE]`
+ * prints a line of JSON. Weights of few bits lie in a GGUF file, whose blocks stay as they are, with
+ * 8-bit activations as llama.cpp has them; floats are made up.
  */
 import { type Constant, writeSafetensors } from "@kiln-ml/artifact";
 import { Decoder, decoderConfig, generateTokens, TextSession } from "@kiln-ml/llm";
+import { loadModel } from "@kiln-ml/llm/node";
 import { loadWeights, setThreads } from "kiln-ml";
 import { timingOf } from "../measure.ts";
 import { peakBytes } from "../peak.ts";
 import { lengths, type Measured, shapes } from "./shapes.ts";
 
-const [name = "", weights, target] = process.argv.slice(2) as [
+const [name = "", weights, target, path] = process.argv.slice(2) as [
   string,
-  "f32" | "f16",
+  "f32" | "f16" | "int8" | "int4",
   "js" | "wasm",
+  string?,
 ];
 setThreads(1);
 const config = decoderConfig(shapes[name]);
 
+type Plain = "f32" | "f16";
+
 /** Values of about the size that training gives, fast to make: a billion of them take a while. */
-function fileOf(): Uint8Array {
+function fileOf(weights: Plain): Uint8Array {
   let seed = 1;
   const state = new Decoder(config, { weights, empty: true }).state();
   const tensors = [...state].map(([path, { dtype, shape }]): [string, Constant] => {
@@ -56,37 +61,46 @@ const now = (): number => {
   return (user + system) / 1000;
 };
 
-async function firstToken(session: TextSession, which: number): Promise<number> {
+async function firstTokens(session: TextSession, which: number, maxTokens = 1): Promise<number> {
   const start = now();
   const prompt = promptOf(lengths.first, which);
-  for await (const _ of generateTokens(session, [prompt], { maxTokens: 1, ends: [] }));
+  for await (const _ of generateTokens(session, [prompt], { maxTokens, ends: [] }));
   return now() - start;
 }
 
-async function measure(): Promise<Measured> {
-  let file: Uint8Array | undefined = fileOf();
+/** The net, and CPU time from the bytes of a file on. */
+async function loaded(): Promise<{ readonly net: Decoder; readonly start: number }> {
+  if (path !== undefined) {
+    const start = now();
+    return { net: (await loadModel(path, { activations: "i8" })).net, start };
+  }
+  const file = fileOf(weights as Plain);
   const start = now();
-  const net = new Decoder(config, { weights, empty: true });
+  const net = new Decoder(config, { weights: weights as Plain, empty: true });
   await loadWeights(net, file);
-  file = undefined;
+  return { net, start };
+}
+
+async function measure(): Promise<Measured> {
+  const { net, start } = await loaded();
   const capacity = Math.min(config.context, 512);
   const session = new TextSession(net, { target, capacity, chunk: lengths.prompt });
   const loadMs = now() - start;
-  const firstTokenMs = await firstToken(session, 1);
-  const nextFirstTokenMs = await firstToken(session, 2);
+  const firstTokenMs = await firstTokens(session, 1);
+  const nextFirstTokenMs = await firstTokens(session, 2);
+  // The second token compiles what all others run.
+  await firstTokens(session, 2, 8);
   const prefills: number[] = [];
   const tokens: number[] = [];
   for (const which of [3, 4, 5]) {
     const prompt = promptOf(lengths.prompt, which);
     const made = generateTokens(session, [prompt], { maxTokens: lengths.made, ends: [] });
-    let before = now();
-    let isFirst = true;
-    for await (const _ of made) {
-      const after = now();
-      (isFirst ? prefills : tokens).push(after - before);
-      isFirst = false;
-      before = after;
-    }
+    const times = [now()];
+    for await (const _ of made) times.push(now());
+    const [start, first] = times as [number, number];
+    prefills.push(first - start);
+    // A mean of each text: the processor's clock counts in steps of milliseconds.
+    tokens.push((times.at(-1)! - first) / (times.length - 2));
   }
   const [prefill, decode] = [timingOf(prefills), timingOf(tokens)];
   const peakMiB = peakBytes() / 2 ** 20;

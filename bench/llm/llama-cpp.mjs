@@ -3,16 +3,10 @@
  * line of JSON as `kiln.ts` does. Prompts and times are as there.
  */
 import { getLlama, LlamaLogLevel } from "node-llama-cpp";
+import { now, printRates } from "./rates.mjs";
 
 const [file, given] = process.argv.slice(2);
 const lengths = JSON.parse(given);
-
-const now = () => {
-  const { user, system } = process.cpuUsage();
-  return (user + system) / 1000;
-};
-
-const median = (all) => [...all].sort((a, b) => a - b)[all.length >> 1];
 
 const llama = await getLlama({
   gpu: false,
@@ -48,27 +42,4 @@ async function tell(length, which, made) {
   return times;
 }
 
-const [firstTokenMs] = await tell(lengths.first, 1, 1);
-const [nextFirstTokenMs] = await tell(lengths.first, 2, 1);
-const prefills = [];
-const tokens = [];
-for (const which of [3, 4, 5]) {
-  const [first, ...more] = await tell(lengths.prompt, which, lengths.made);
-  prefills.push(first);
-  tokens.push(...more);
-}
-const peakMiB = process.resourceUsage().maxRSS / 1024;
-const sorted = [...tokens].sort((a, b) => a - b);
-const spread = (sorted[(3 * sorted.length) >> 2] - sorted[sorted.length >> 2]) / 2 / median(tokens);
-console.log(
-  JSON.stringify({
-    loadMs,
-    firstTokenMs,
-    nextFirstTokenMs,
-    prefillTokensPerSecond: (1000 * lengths.prompt) / median(prefills),
-    decodeTokensPerSecond: 1000 / median(tokens),
-    spread,
-    peakMiB,
-  }),
-);
-process.exit(0);
+await printRates(lengths, loadMs, tell);

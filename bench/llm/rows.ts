@@ -1,7 +1,9 @@
 /**
  * `bench --llm`: prefill, decode, the first token, loading, memory, kernels and bytes of language
- * models of several shapes, each in a process of its own on one thread of js or wasm, in CPU time.
- * `--slow` adds 1B, `--peers` llama.cpp's rates of the same shapes.
+ * models of several shapes in f32, f16, int8 and int4, each in a process of its own on one thread
+ * of js or wasm, in CPU time. `--slow` adds 1B; `--peers` puts llama.cpp, transformers.js and wllama
+ * beside them (wllama by its own clock); `--quick` takes 25M in f32 and int4 alone. `--quick
+ * --target wasm` with peers takes two to three minutes, all but 1B about twenty.
  */
 import { execFile } from "node:child_process";
 import { join, resolve } from "node:path";
@@ -11,7 +13,7 @@ import { buildDefine } from "../../packages/tools/src/build-hash.ts";
 import { relaxedFlag } from "../cpu/columns.ts";
 import type { Row } from "../row.ts";
 import { type Format, formats } from "./gguf-file.ts";
-import { besideOf, llamaCpp } from "./peers.ts";
+import { peers as allPeers, askPeer, besideOf, ggufOf, type Outcome } from "./peers.ts";
 import { lengths, type Measured, shapes } from "./shapes.ts";
 
 const run = promisify(execFile);
@@ -58,18 +60,15 @@ async function measured(
 }
 
 /** Rows of one model; those without a value say why. */
-export function rowsOf(
-  name: string,
-  target: string,
-  found: Measured | { readonly failure: string },
-): Row[] {
+export function rowsOf(name: string, target: string, found: Measured | Outcome): Row[] {
   if ("failure" in found)
     return [{ case: name, target, metric: "decode", value: null, unit: "", note: found.failure }];
   const row = (metric: string, value: number | undefined, unit: string, note?: string): Row[] =>
     value === undefined ? [] : [{ case: name, target, metric, value, unit, ...(note && { note }) }];
   const { spread } = found;
+  const told = spread === undefined ? {} : { spread };
   return [
-    ...row("decode", found.decodeTokensPerSecond, "tokens/s").map((r) => ({ ...r, spread })),
+    ...row("decode", found.decodeTokensPerSecond, "tokens/s").map((r) => ({ ...r, ...told })),
     ...row("prefill", found.prefillTokensPerSecond, "tokens/s", `${lengths.prompt} tokens`),
     ...row("first token", found.firstTokenMs, "ms", `${lengths.first} tokens, compiles`),
     ...row("first token, again", found.nextFirstTokenMs, "ms"),
@@ -84,35 +83,69 @@ export interface LlmOptions {
   readonly targets: readonly string[];
   /** 1B too. */
   readonly slow: boolean;
-  /** llama.cpp too. */
+  /** llama.cpp, transformers.js and wllama too. */
   readonly peers?: boolean;
+  /** One shape in two formats. */
+  readonly quick?: boolean;
 }
 
-export async function llmRows(
-  selected: Selected,
-  { targets, slow, peers = false }: LlmOptions,
-): Promise<Row[]> {
+/** Formats that are measured of a shape. */
+function formatsOf(shape: string, { slow, quick }: LlmOptions): readonly Format[] {
+  if (quick) return shape === "25M" ? ["F32", "Q4_0"] : [];
+  // Four gigabytes of floats are more than wasm's memory holds.
+  if (shape === "1B") return slow ? formats.filter((f) => f !== "F32") : [];
+  return formats;
+}
+
+export async function llmRows(selected: Selected, options: LlmOptions): Promise<Row[]> {
+  const { targets, peers = false } = options;
   const odd = targets.filter((t) => t !== "js" && t !== "wasm");
   if (odd.length) throw new RangeError(`bench: --llm is for js and wasm, got ${odd.join(", ")}`);
   const script = await bundle();
   const rows: Row[] = [];
-  for (const [shape] of Object.entries(shapes).filter(([s]) => slow || s !== "1B"))
-    for (const format of peers ? formats : formats.slice(0, 2)) {
+  for (const shape of Object.keys(shapes))
+    for (const format of formatsOf(shape, options)) {
       const weights = weightsOf[format];
-      const ours = weights ? targets : [];
-      const name = `${shape} ${weights ?? format}`;
-      const chosen = ours.filter((target) => selected(`${name} ${target}`));
-      if (!chosen.length && (weights || !selected(`${name} llama.cpp`))) continue;
-      const theirs = peers ? await llamaCpp(shape, format) : undefined;
+      const name = `${shape} ${weights}`;
+      const chosen = targets.filter((target) => selected(`${name} ${target}`));
+      if (!chosen.length) continue;
+      const theirs = peers ? await beside(shape, format) : [];
       for (const target of chosen) {
-        const own = rowsOf(name, target, await measured(script, [shape, weights!, target]));
-        rows.push(...(theirs && !("failure" in theirs) ? besideOf(own, format, theirs) : own));
+        const file = format === "F32" || format === "F16" ? [] : [ggufOf(shape, format)];
+        const args = [shape, weights, target, ...file];
+        const own = rowsOf(name, target, await measured(script, args));
+        rows.push(...withPeers(own, format, theirs));
       }
-      if (theirs && (!weights || "failure" in theirs))
-        rows.push(...rowsOf(name, "llama.cpp", theirs));
+      for (const [peer, found] of theirs)
+        if ("failure" in found)
+          rows.push(...rowsOf(name, `${peer.name} ${peer.label(format)}`, found));
     }
   return rows;
 }
 
-/** What we keep weights as for what a file has; the others are the peer's alone. */
-const weightsOf: Readonly<Partial<Record<Format, "f32" | "f16">>> = { F32: "f32", F16: "f16" };
+type Beside = readonly (readonly [(typeof allPeers)[number], Outcome])[];
+
+/** What each peer measured that has the format. */
+async function beside(shape: string, format: Format): Promise<Beside> {
+  const found: [(typeof allPeers)[number], Outcome][] = [];
+  for (const peer of allPeers)
+    if (peer.label(format) !== undefined) found.push([peer, await askPeer(peer, shape, format)]);
+  return found;
+}
+
+/** Our rows beside the first peer; of the others those that they tell too. */
+function withPeers(own: readonly Row[], format: Format, theirs: Beside): Row[] {
+  const told = theirs.flatMap(([peer, found]) =>
+    "failure" in found ? [] : [besideOf(own, peer, format, found)],
+  );
+  const [first = own, ...others] = told;
+  return [...first, ...others.flat().filter((row) => row.peer !== undefined)];
+}
+
+/** What we keep weights as for what a file has. */
+const weightsOf: Readonly<Record<Format, string>> = {
+  F32: "f32",
+  F16: "f16",
+  Q8_0: "int8",
+  Q4_0: "int4",
+};

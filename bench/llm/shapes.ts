@@ -53,7 +53,7 @@ export interface Measured {
   readonly nextFirstTokenMs: number;
   readonly prefillTokensPerSecond: number;
   readonly decodeTokensPerSecond: number;
-  /** Half the distance between the quartiles of a token's time over the median. */
+  /** Of a token's mean times in three texts: half the distance of the quartiles over the median. */
   readonly spread: number;
   /** Of the process; the file's bytes are a part of it while they are loaded. */
   readonly peakMiB: number;

@@ -47,6 +47,42 @@ async function run(from: Parameters<typeof loadEntries>[0], device: Device): Pro
 // Rows of the cache: [1.5, 8]; by the weight [1.5, 16]; by the other 7.5 + 96.
 const want = Array(4).fill(207);
 
+test("loading takes the weights and one shard at most, and reads each shard once", async () => {
+  const sizes = [100, 3000, 40, 800, 800, 1];
+  const weights = sizes.map((n, i) => param(new Float32Array(n).fill(i + 1), { name: `w${i}` }));
+  const fn = (): Tensor => weights.reduce((sum, w) => sum.add(w.sum()), zeros([]));
+  const all = await exportEntries({ sum: { fn, inputs: [] } }, { targets: "js", name: "sum" });
+  const inFiles = encodeEntries(all, { shardBytes: 4000 });
+  const isShard = (name: string): boolean => name.endsWith(".safetensors");
+  const largest = Math.max(...[...inFiles].map(([n, b]) => (isShard(n) ? b.length : 0)));
+  const held = sizes.reduce((a, b) => a + 4 * b, 0);
+  const device = createCpuDevice();
+  const read: string[] = [];
+  let most = 0;
+  const files = {
+    async read(name: string): Promise<Uint8Array> {
+      if (!isShard(name)) return inFiles.get(name)!;
+      read.push(name);
+      const bytes = inFiles.get(name)!.slice();
+      // What the device holds, and the shard at hand: those before it are on the device.
+      most = Math.max(most, device.memory().live + bytes.length);
+      return bytes;
+    },
+  };
+  const loaded = await loadEntries(files, device);
+  assert.equal(read, [...inFiles.keys()].filter(isShard));
+  assert.ok(read.length >= 3, `${read}`);
+  assert.ok(most <= held + largest, `${most} bytes, weights have ${held}, a shard ${largest}`);
+  assert.ok(most > held / 2);
+  const [sum] = await loaded.run("sum", []);
+  assert.is(
+    Number(await sum!.item()),
+    sizes.reduce((s, n, i) => s + n * (i + 1), 0),
+  );
+  loaded.dispose();
+  device.destroy();
+});
+
 test("entries share states by identity, and two states of one name are two", async () => {
   const all = await made();
   assert.equal(

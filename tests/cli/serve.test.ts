@@ -17,6 +17,7 @@ const scratch = mkdtempSync(join(tmpdir(), "kiln-cli-serve-"));
 const folder = join(scratch, "small");
 mkdirSync(folder);
 for (const [name, text] of Object.entries(modelFiles)) writeFileSync(join(folder, name), text);
+writeFileSync(join(scratch, "config"), "");
 const { target, threads } = settings;
 test.after(() => {
   Object.assign(settings, { target, threads });
@@ -86,14 +87,78 @@ test("an artifact answers, and says that its rows run together", async () => {
   assert.match(out, /^twice at http:\S+, up to 32 rows at once\n/);
 });
 
+test("a compiled language model answers by the runtime alone, and continues what it knows", async () => {
+  const out = join(scratch, "told");
+  const compiled = await heard(() =>
+    main(["compile", folder, "-o", out, "--target", "js", "--capacity", "24"]),
+  );
+  assert.is(compiled.err, "");
+  const ask = async (url: string): Promise<string> => {
+    const body = { prompt: "ab", max_tokens: 6, temperature: 0 };
+    const { choices } = (await posted(`${url}/v1/completions`, body)) as {
+      choices: { text: string }[];
+    };
+    return choices[0]!.text;
+  };
+  const texts: string[] = [];
+  const both = async (url: string) => {
+    texts.push(await ask(url), await ask(url));
+  };
+  assert.is((await served([out], both)).err, "");
+  assert.is((await served([folder], both)).err, "");
+  assert.equal(texts, Array(4).fill(texts[0]));
+  const { err } = await served([out, "--entry", "greedy"], async (url) => {
+    const answer = (await posted(`${url}/v1/run`, {
+      inputs: { scores: [[0, 3, 1, 2, 0]] },
+    })) as { outputs: Record<string, { data: number[] }> };
+    assert.equal(Object.values(answer.outputs)[0]!.data, [1]);
+  });
+  assert.is(err, "");
+});
+
+test("a model.json of TensorFlow.js answers", async () => {
+  const text = JSON.stringify({
+    format: "layers-model",
+    modelTopology: {
+      model_config: {
+        class_name: "Sequential",
+        config: {
+          name: "s",
+          layers: [
+            {
+              class_name: "Activation",
+              config: { name: "a", activation: "relu", batch_input_shape: [null, 2] },
+            },
+          ],
+        },
+      },
+    },
+    weightsManifest: [],
+  });
+  const path = join(scratch, "model.json");
+  writeFileSync(path, text);
+  const { out, err } = await served([path], async (url) => {
+    const { inputs } = (await (await fetch(`${url}/v1/models`)).json()) as never as {
+      inputs: { name: string }[];
+    };
+    void inputs;
+    const answer = (await posted(`${url}/v1/run`, { inputs: { a_input: [[-1, 2]] } })) as {
+      outputs?: Record<string, { data: number[] }>;
+    };
+    assert.equal(Object.values(answer.outputs ?? {})[0]?.data, [0, 2], JSON.stringify(answer));
+  });
+  assert.is(err, "");
+  assert.match(out, /^model at /);
+});
+
 const refusals: readonly (readonly [args: readonly string[], code: number, message: string])[] = [
   [[], 2, "kiln serve: needs a file\n  see kiln serve --help"],
   [["none.kiln"], 2, "kiln serve: none.kiln does not exist"],
   [[folder, "--port", "x"], 2, "kiln serve: --port must be from 0 to 65535, got x"],
   [
-    [join(folder, "tokenizer.json")],
+    [join(scratch, "config")],
     1,
-    "kiln serve: tokenizer.json is no model that can be served\n  name an artifact, an ONNX file, a .gguf file, or a folder with config.json",
+    "kiln serve: config is no model that can be served\n  name an artifact, an ONNX file, a model.json, a .gguf file, or a folder with config.json",
   ],
 ];
 for (const [args, code, message] of refusals)

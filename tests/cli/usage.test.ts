@@ -96,7 +96,7 @@ test("completion is a script of the tables, which the shell understands", async 
       .trim()
       .split(" ");
   assert.equal(ask(["kiln", "in"]), ["inspect"]);
-  assert.equal(ask(["kiln", "compile", "--t"]), ["--target", "--tuning"]);
+  assert.equal(ask(["kiln", "compile", "--t"]), ["--target", "--text", "--tuning"]);
   assert.equal(ask(["kiln", "run", "--target", "w"]), ["wasm", "webgpu"]);
   const fish = await kiln("completion", "fish");
   assert.match(fish.out, /^complete -c kiln .* -a run\n/);

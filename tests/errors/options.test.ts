@@ -267,6 +267,7 @@ const rows: readonly Row[] = [
   ["onnx readModel", "external", (o) => onnx.readModel(bytes, o)],
   ["kiln compile", "target", (o) => compile(identity, o)],
   ["kiln exportArtifact", "weights", (o) => kiln.exportArtifact(identity, Object.assign({ inputs: [[2]] }, o))],
+  ["kiln quantizeFunctions", "keep", (o) => kiln.quantizeFunctions({}, Object.assign({ weights: "int8" as const }, o))],
   ["kiln exportEntries", "targets", (o) => kiln.exportEntries({ one: { fn: identity as never, inputs: [[2]] } }, o)],
   ["kiln compile().artifact", "adapter", (o) => compile(identity).artifact(o)],
   ["kiln compile().tune", "guaranteedLimits", (o) => compile(identity, { target: "js" }).tune([[1]], o)],

@@ -30,6 +30,7 @@ import { forge, sample, wasmSample } from "../artifact/sample.ts";
 import type { Random } from "../support/mutate.ts";
 import { sampleModel, sampleTexts, sampleWeights } from "../support/onnx-sample.ts";
 import { corpus } from "./corpus.ts";
+import { damageValue, entriesReader } from "./entries-files.ts";
 import {
   hostileArchives,
   hostileArrays,
@@ -91,36 +92,7 @@ const withinZip: FuzzReader["within"] = (file, damage, random) => {
 
 /** An artifact with a value of its manifest replaced and sealed again. */
 const withinArtifact: FuzzReader["within"] = (_, __, random) => {
-  const odd = [
-    -1,
-    0.5,
-    1e300,
-    2 ** 53,
-    "__proto__",
-    "../x",
-    "",
-    [],
-    {},
-    null,
-    true,
-    ["*", "N", -1],
-    ["/", 1, 0],
-  ];
-  const edit = (manifest: unknown): void => {
-    let at = manifest as Record<string, unknown>;
-    for (;;) {
-      const keys = Object.keys(at);
-      const key = keys[Math.floor(random() * keys.length)];
-      if (key === undefined) return;
-      const inside = at[key];
-      if (typeof inside === "object" && inside !== null && random() < 0.8) {
-        at = inside as Record<string, unknown>;
-        continue;
-      }
-      at[key] = odd[Math.floor(random() * odd.length)];
-      return;
-    }
-  };
+  const edit = (manifest: unknown): void => damageValue(manifest, random);
   return packFiles(forge(edit, random() < 0.5 ? sample : wasmSample));
 };
 
@@ -161,6 +133,7 @@ export const readers: readonly FuzzReader[] = [
     within: withinArtifact,
     refusal: /^[\w./-]+: \S/,
   },
+  entriesReader,
   {
     name: "pt-zip",
     read: (bytes) => readTorch(bytes, { file: fileName }),

@@ -45,6 +45,17 @@ export { versionOf } from "./devices/storage.ts";
 export type { ThreadCount } from "./devices/wasm-support.ts";
 export { errorPage } from "./error-page.ts";
 export type { InspectOptions } from "./inspect/inspect.ts";
+export { type OutputError, outputErrors } from "./quantize/output-errors.ts";
+export {
+  type KeptWeight,
+  type PlainFunction,
+  type QuantizedFunctions,
+  type QuantizedWeightReport,
+  type QuantizeFunctionsOptions,
+  quantizeFunctions,
+  type WeightFormat,
+} from "./quantize/quantize-functions.ts";
+export { type TensorErrors, tensorErrors } from "./quantize/tensor-errors.ts";
 export {
   type LoadStateOptions,
   loadState,

@@ -5,16 +5,17 @@
 import { basename, dirname } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { Worker } from "node:worker_threads";
-import { ArtifactError } from "@kiln-ml/artifact";
+import { type Artifact, ArtifactError } from "@kiln-ml/artifact";
 import {
   type OpenFile,
+  openEntries,
   openInside,
   readArtifact,
   readWhole,
   writeFileAtomic,
 } from "@kiln-ml/artifact/node";
-import { artifactModel } from "./open/artifact-model.ts";
-import { isModelJson, openFile } from "./open/open-here.ts";
+import { artifactModel, type Where } from "./open/artifact-model.ts";
+import { hasEntries, isModelJson, openFile } from "./open/open-here.ts";
 import { type OpenedModel, type OpenModelOptions, openWith } from "./open/open-model.ts";
 import type { ModelFile, ModelSource } from "./open/source.ts";
 import {
@@ -76,11 +77,26 @@ const openLocal: typeof openFile = async (file, where, fetcher) => {
     const text = new TextDecoder().decode(await readWhole(path));
     return tfjsModelBeside(text, basename(path), shardsBeside(path), where, fetcher);
   }
-  if (!/\.onnx$/i.test(path)) return artifactModel({ artifact: await readArtifact(path) }, where);
+  if (!/\.onnx$/i.test(path)) return openArtifact(path, where);
   const { onnxModel } = await import("./open/onnx-model.ts");
   const beside = { file: basename(path), external: filesBeside(path) };
   return onnxModel(await readWhole(path), where, beside);
 };
+
+/** What lies there with one program, or with several entries. */
+async function openArtifact(path: string, where: Where): Promise<OpenedModel> {
+  let artifact: Artifact;
+  try {
+    artifact = await readArtifact(path);
+  } catch (error) {
+    const files =
+      error instanceof ArtifactError ? await openEntries(path).catch(() => {}) : undefined;
+    const manifest = await files?.read("manifest.json", 64 << 20).catch(() => undefined);
+    if (!files || !hasEntries(manifest)) throw error;
+    return (await import("./open/entries-model.ts")).entriesModel(files, where);
+  }
+  return artifactModel({ artifact }, where);
+}
 
 /** The shards of a TensorFlow.js model: regular files that really lie in its folder. */
 const shardsBeside =

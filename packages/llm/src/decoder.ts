@@ -3,7 +3,7 @@
  * a cache, a step computes only what is new: keys and values are written where their tokens stand,
  * and read up to the longest text.
  */
-import { checkOptions, type Dim, iota, type Tensor } from "kiln-ml/ir";
+import { assign, checkOptions, type Dim, iota, quantized, type Tensor } from "kiln-ml/ir";
 import {
   type CacheOptions,
   caches,
@@ -26,7 +26,9 @@ import {
   normOf,
   Projection,
   parts,
+  QuantizedTable,
   type Table,
+  type TableFormat,
   table,
 } from "./layers.ts";
 import { rates, type Turn, turned, turnOf } from "./rotary.ts";
@@ -271,8 +273,32 @@ export class Decoder extends Named implements TextNet {
 
   /** x: f32[…, width] → f32[…, vocabulary]. */
   scores(x: Tensor): Tensor {
-    if (this.lm_head) return capped(this.lm_head.forward(x), this.config.logitCap);
-    const head = this.model.embed_tokens.weight.convert("f32");
-    return capped(x.matmul(head.transpose([1, 0])), this.config.logitCap);
+    const { logitCap } = this.config;
+    if (this.lm_head) return capped(this.lm_head.forward(x), logitCap);
+    const table = this.model.embed_tokens;
+    if (table instanceof QuantizedTable) return capped(table.product(x), logitCap);
+    return capped(x.matmul(table.weight.convert("f32").transpose([1, 0])), logitCap);
+  }
+
+  /**
+   * Puts an empty table of few bits in the place of that of tokens, for values that are loaded. A
+   * head that is tied to it reads it too.
+   */
+  holdTable(format: TableFormat): QuantizedTable {
+    const { vocabulary, width } = this.config;
+    const made = new QuantizedTable(vocabulary, width, format);
+    Object.assign(this.model, { embed_tokens: made });
+    return made;
+  }
+
+  /** The table of tokens in few bits, with the values that it has. */
+  quantizeTable({ activations = "f32", ...format }: TableFormat): void {
+    const { embed_tokens: before } = this.model;
+    if (before instanceof QuantizedTable) return;
+    const parts = quantized(before.weight, format);
+    const own = this.holdTable({ ...format, activations });
+    assign(own.words, parts.words);
+    assign(own.scales, parts.scales);
+    if (own.offsets) assign(own.offsets, parts.offsets!);
   }
 }

@@ -4,7 +4,7 @@
 import { checkOptions, type OptionNames } from "kiln-ml/ir";
 import { LanguageModelError } from "./errors.ts";
 import { checkSampling, checkTokens, type SamplingOptions, samplingOptions } from "./sampler.ts";
-import type { TextSession } from "./session.ts";
+import type { TextRunner } from "./text-runner.ts";
 import { TextStream } from "./text-stream.ts";
 
 export interface EncodeOptions {
@@ -51,7 +51,7 @@ const tokenOptions: OptionNames<TokenOptions> = {
 export const generateOptions: OptionNames<GenerateOptions> = { ...tokenOptions, stop: 1 };
 
 /** Throws LanguageModelError for prompts that do not fit the session. */
-function checkPrompts(session: TextSession, prompts: readonly (readonly number[])[]): void {
+function checkPrompts(session: TextRunner, prompts: readonly (readonly number[])[]): void {
   const { batch, capacity, net } = session;
   if (prompts.length !== batch)
     throw new LanguageModelError(
@@ -82,7 +82,7 @@ function checkPrompts(session: TextSession, prompts: readonly (readonly number[]
  *     for await (const [token] of generateTokens(session, [[1, 9038]], { maxTokens: 20 })) console.log(token);
  */
 export async function* generateTokens(
-  session: TextSession,
+  session: TextRunner,
   prompts: readonly (readonly number[])[],
   options: TokenOptions = {},
 ): AsyncGenerator<(number | undefined)[]> {
@@ -136,7 +136,7 @@ interface Turn {
  * when their last chunk has run.
  */
 async function nextTokens(
-  session: TextSession,
+  session: TextRunner,
   texts: readonly number[][],
   done: number[],
   alive: readonly boolean[],
@@ -179,7 +179,7 @@ export interface Ending {
  * and options that mean nothing.
  */
 export async function* generate(
-  model: { readonly session: TextSession; readonly tokenizer: Tokenizer },
+  model: { readonly session: TextRunner; readonly tokenizer: Tokenizer },
   prompt: string | readonly number[],
   options: GenerateOptions = {},
 ): AsyncGenerator<string, Ending> {
@@ -215,7 +215,7 @@ export async function* generate(
 }
 
 /** Throws LanguageModelError if a tokenizer makes tokens that the model does not have. */
-export function checkVocabulary(session: TextSession, tokenizer: Tokenizer): void {
+export function checkVocabulary(session: TextRunner, tokenizer: Tokenizer): void {
   const { vocabulary } = session.net.config;
   if (tokenizer.size > vocabulary)
     throw new LanguageModelError(

@@ -54,9 +54,15 @@ export interface GgufModel {
   readonly packed: ReadonlyMap<string, PackedMatrix>;
 }
 
-/** Matrices of layers, and the head: what `readGguf` may leave in blocks for a decoder. */
+/**
+ * Matrices of layers, the head and the table of tokens: what `readGguf` may leave in blocks for a
+ * decoder.
+ */
 export const layerMatrices =
-  /^(blk\.\d+\.(attn_(q|k|v|output)|ffn_(gate|up|down))|output)\.weight$/;
+  /^(blk\.\d+\.(attn_(q|k|v|output)|ffn_(gate|up|down))|output|token_embd)\.weight$/;
+
+/** The path of the table, whose parts are its own. */
+export const tablePath = "model.embed_tokens";
 
 /**
  * The decoder of a GGUF file, for `loadWeights`.
@@ -82,7 +88,7 @@ export function ggufModel({ metadata, tensors, packed = {} }: GgufFile): GgufMod
   };
   const config = decoderConfig({
     model_type: type,
-    vocab_size: tensors["token_embd.weight"]?.shape[0],
+    vocab_size: (tensors["token_embd.weight"] ?? packed["token_embd.weight"])?.shape[0],
     hidden_size: get("embedding_length"),
     intermediate_size: get("feed_forward_length"),
     num_hidden_layers: get("block_count"),
@@ -125,7 +131,7 @@ export function ggufModel({ metadata, tensors, packed = {} }: GgufFile): GgufMod
       const values = matrix[part];
       if (values)
         own.push([
-          `${path}.quantized.${part}`,
+          path === tablePath ? `${path}.${part}` : `${path}.quantized.${part}`,
           turns ? pairsToHalves(values, config.headWidth) : values,
         ]);
     }

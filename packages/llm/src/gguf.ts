@@ -120,18 +120,7 @@ interface Entry {
 export function readGguf(bytes: Uint8Array, options: GgufOptions = {}): GgufFile {
   checkOptions("readGguf", options, ggufOptions);
   const { file = "gguf", packed: kept } = options;
-  const plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const cursor = new Cursor(plain, file);
-  if (cursor.u32("the magic") !== 0x46554747) cursor.fail("this is no GGUF file", 0);
-  const version = cursor.u32("the version");
-  if (version !== 2 && version !== 3) cursor.fail(`version ${version} is not read`, 4);
-  const tensorCount = cursor.u64("the number of tensors");
-  const valueCount = cursor.u64("the number of values");
-  const metadata = new Map<string, GgufValue>();
-  for (let i = 0; i < valueCount; i++) {
-    const key = cursor.name("a key");
-    metadata.set(key, cursor.value(cursor.u32(key), key));
-  }
+  const { cursor, tensorCount, metadata } = valuesIn(bytes, file);
   const entries = new Map<string, Entry>();
   for (let i = 0; i < tensorCount; i++) {
     const entry = entryOf(cursor);
@@ -154,6 +143,32 @@ export function readGguf(bytes: Uint8Array, options: GgufOptions = {}): GgufFile
     tensors: Object.fromEntries(tensors),
     packed: Object.fromEntries(packed),
   };
+}
+
+/** The values of a file; the cursor stands behind them. */
+function valuesIn(bytes: Uint8Array, file: string) {
+  const plain = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const cursor = new Cursor(plain, file);
+  if (cursor.u32("the magic") !== 0x46554747) cursor.fail("this is no GGUF file", 0);
+  const version = cursor.u32("the version");
+  if (version !== 2 && version !== 3) cursor.fail(`version ${version} is not read`, 4);
+  const tensorCount = cursor.u64("the number of tensors");
+  const valueCount = cursor.u64("the number of values");
+  const metadata = new Map<string, GgufValue>();
+  for (let i = 0; i < valueCount; i++) {
+    const key = cursor.name("a key");
+    metadata.set(key, cursor.value(cursor.u32(key), key));
+  }
+  return { cursor, tensorCount, metadata };
+}
+
+/** The same file without its tensors: what a text needs of it. */
+export function withoutTensors(bytes: Uint8Array, file = "gguf"): Uint8Array {
+  const { cursor } = valuesIn(bytes, file);
+  const head = bytes.slice(0, cursor.at);
+  // The number of tensors stands behind the magic and the version.
+  head.fill(0, 8, 16);
+  return head;
 }
 
 /** Throws LanguageModelError for quantisations that are not read. */

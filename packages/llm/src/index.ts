@@ -6,6 +6,7 @@ export { type ActivationName, type Architecture, architectures } from "./archite
 export { bpeVocabulary } from "./bpe-vocabulary.ts";
 export type { CacheDtype, CacheOptions, CacheRows, LayerCache, Ring } from "./cache.ts";
 export { type ChatMessage, type ChatTemplate, chatTemplate } from "./chat-template.ts";
+export { type CompiledModel, hasTexts, openCompiledModel, textFilesOf } from "./compiled-model.ts";
 export { type DecoderConfig, decoderConfig } from "./config.ts";
 export { Decoder } from "./decoder.ts";
 export { Embedder, type EmbedderOptions, type Pooling, type TextEncoder } from "./embedder.ts";
@@ -16,6 +17,7 @@ export {
   encoderConfig,
   encoders,
 } from "./encoder-config.ts";
+export { EntriesSession, factsIn, type TextFacts } from "./entries-session.ts";
 export { LanguageModelError } from "./errors.ts";
 export {
   type EncodeOptions,
@@ -33,6 +35,11 @@ export type { DecoderOptions } from "./layers.ts";
 export { logMelFeatures } from "./log-mel.ts";
 export type { ModelFiles, ReadingOptions, ReadWatch } from "./model-files.ts";
 export { type LanguageModel, openModelFiles } from "./open-model.ts";
+export {
+  type QuantizationReport,
+  type QuantizationReportOptions,
+  quantizationReport,
+} from "./quantization-report.ts";
 export type { LoadModelOptions } from "./quantize-model.ts";
 export type { RopeScaling } from "./rope-config.ts";
 export { choose, type SamplingOptions } from "./sampler.ts";
@@ -40,6 +47,7 @@ export { type SessionPrograms, TextSession, type TextSessionOptions } from "./se
 export { SpeechSession, type TranscribeOptions, transcribe } from "./speech.ts";
 export { type SpmVocabulary, spmTokenizer, spmVocabulary } from "./spm-tokenizer.ts";
 export type { StepInputs, TextNet } from "./text-net.ts";
+export type { TextRunner } from "./text-runner.ts";
 export { TextStream } from "./text-stream.ts";
 export { Whisper } from "./whisper.ts";
 export { type WhisperConfig, whisperConfig } from "./whisper-config.ts";

@@ -4,11 +4,16 @@
  */
 import { nn } from "kiln-ml";
 import {
+  type BlockFormat,
   type Dim,
   gelu,
   geluTanh,
   type OptionNames,
   param,
+  type Quantized,
+  type QuantizedOptions,
+  type QuantizedProductOptions,
+  quantizedOf,
   relu,
   select,
   type Tensor,
@@ -65,9 +70,56 @@ class HalfEmbedding extends nn.Module {
   }
 }
 
-export type Table = nn.Embedding | HalfEmbedding;
+/** What a table of few bits is made with. */
+export type TableFormat = QuantizedOptions & QuantizedProductOptions;
 
-export const table = (count: number, width: number, options: DecoderOptions): Table =>
+/** Rows of few bits by number: words of a row lie side by side, and are taken apart once read. */
+export class QuantizedTable extends nn.Module {
+  readonly words: Tensor;
+  readonly scales: Tensor;
+  readonly offsets: Tensor | undefined;
+  readonly width: number;
+  readonly format: Required<BlockFormat>;
+  readonly activations: "f32" | "i8";
+
+  constructor(count: number, width: number, format: TableFormat) {
+    super();
+    const { bits, block = 32, zeroPoint = false, activations = "f32" } = format;
+    const blocks = Math.ceil(width / block);
+    const floats = (name: string): Tensor =>
+      param(zero([count, blocks]), { name, shape: [count, blocks], trainable: false });
+    const shape = [count, (blocks * block * bits) / 32];
+    const data = new Uint32Array(shape[0]! * shape[1]!);
+    this.words = param(data, { name: "words", shape, dtype: "u32", trainable: false });
+    this.scales = floats("scales");
+    if (zeroPoint) this.offsets = floats("offsets");
+    this.width = width;
+    this.format = { bits, block };
+    this.activations = activations;
+  }
+
+  /** All of it as a value of a graph. */
+  value(): Quantized {
+    return quantizedOf(this, this.format, this.width);
+  }
+
+  override forward(tokens: Tensor): Tensor {
+    const { words, scales, offsets, format, width } = this;
+    const rows = (t: Tensor): Tensor => take(t, tokens, 0);
+    const read = { words: rows(words), scales: rows(scales), offsets: offsets && rows(offsets) };
+    return quantizedOf(read, format, width).dequantize();
+  }
+
+  /** x: f32[…, width] → f32[…, count], as a head that is tied to it. */
+  product(x: Tensor): Tensor {
+    return this.value().product(x, { activations: this.activations });
+  }
+}
+
+export type FloatTable = nn.Embedding | HalfEmbedding;
+export type Table = FloatTable | QuantizedTable;
+
+export const table = (count: number, width: number, options: DecoderOptions): FloatTable =>
   options.weights === "f16"
     ? new HalfEmbedding(count, width)
     : new nn.Embedding(count, width, initOf(options));

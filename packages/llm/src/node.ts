@@ -6,7 +6,7 @@ import { existsSync, statSync } from "node:fs";
 import { basename } from "node:path";
 import { LanguageModelError } from "./errors.ts";
 import { bytesOf, folderOf } from "./folder.ts";
-import { type ReadWatch, watched } from "./model-files.ts";
+import { type ModelFiles, type ReadWatch, watched } from "./model-files.ts";
 import { type LanguageModel, openGguf, openModelFiles } from "./open-model.ts";
 import { checkLoading, type LoadModelOptions } from "./quantize-model.ts";
 
@@ -35,12 +35,20 @@ export async function loadModel(
       `loadModel: ${basename(path)} does not exist\n  give the folder of a model, or a .gguf file`,
     );
   if (statSync(path).isDirectory()) return openModelFiles(folderOf(path, "loadModel"), options);
-  // What it is called is no matter here: whoever names a file means that it is one of GGUF's.
   const name = basename(path);
-  const read = (_: string, watch?: ReadWatch) => bytesOf(path, watch);
-  const files = watched({ name, names: new Set([name]), read }, checkLoading(options));
+  const files = watched(fileOf(path, name), checkLoading(options));
   return openGguf(await files.read(name), name, options);
 }
+
+/** What it is called is no matter here: whoever names a file means that it is one of GGUF's. */
+const fileOf = (path: string, name: string): ModelFiles => {
+  const read = (_: string, watch?: ReadWatch) => bytesOf(path, watch);
+  return { name: basename(path), names: new Set([name]), read };
+};
+
+/** The files of a model: of a folder, or of one `.gguf` file. */
+export const modelFilesAt = (path: string): ModelFiles =>
+  statSync(path).isDirectory() ? folderOf(path, "modelFilesAt") : fileOf(path, "model.gguf");
 
 export { type EncoderModel, loadEncoder } from "./load-encoder.ts";
 export { loadSpeechModel } from "./load-speech.ts";

@@ -12,7 +12,7 @@ import { LanguageModelError } from "./errors.ts";
 import type { Tokenizer } from "./generate.ts";
 import { generationIn } from "./generation-config.ts";
 import { type GgufFile, readGguf } from "./gguf.ts";
-import { ggufModel, layerMatrices } from "./gguf-model.ts";
+import { ggufModel, layerMatrices, tablePath } from "./gguf-model.ts";
 import { jsonTokenizer } from "./json-tokenizer.ts";
 import { type ModelFiles, modelIn, watched, weightsIn } from "./model-files.ts";
 import { decoderTensors } from "./public-names.ts";
@@ -93,7 +93,7 @@ async function ofFolder(folder: ModelFiles, options: LoadModelOptions): Promise<
   return { net, tokenizer, chat: await chatIn(folder, about), sampling };
 }
 
-async function chatIn(folder: ModelFiles, about: Json): Promise<ChatTemplate | undefined> {
+export async function chatIn(folder: ModelFiles, about: Json): Promise<ChatTemplate | undefined> {
   const file = "chat_template.jinja";
   const listed = [about.chat_template].flat().map((t) => {
     const { name = "default", template } = (t ?? {}) as Json;
@@ -122,21 +122,27 @@ async function ofGguf(
   checkSize(config, { ...tensors, ...Object.fromEntries(packed) }, name);
   const net = new Decoder(config, { empty: true, ...weightsOf(options) });
   const layers = net.modules();
-  for (const [path, { bits, offsets }] of packed)
-    nn.holdQuantized(layers.get(path) as nn.Linear, {
-      bits,
-      zeroPoint: offsets !== undefined,
-      ...activationsOf(options),
-    });
+  for (const [path, { bits, offsets }] of packed) {
+    const format = { bits, zeroPoint: offsets !== undefined, ...activationsOf(options) };
+    if (path === tablePath) net.holdTable(format);
+    else nn.holdQuantized(layers.get(path) as nn.Linear, format);
+  }
   await loadWeights(net, tensors, { convert: true });
   quantizeAs(net, options);
+  const chat = await ggufChat(file);
+  return { net, tokenizer, chat, sampling: {} };
+}
+
+/** The chat template of a GGUF file, if it has one. */
+export async function ggufChat(
+  file: Pick<GgufFile, "metadata">,
+): Promise<ChatTemplate | undefined> {
   const source = file.metadata.get("tokenizer.chat_template");
   const pieces = file.metadata.get("tokenizer.ggml.tokens") as readonly string[];
   const piece = (name: string) =>
     pieces[Number(file.metadata.get(`tokenizer.ggml.${name}_token_id`) ?? -1)] ?? "";
   const special = { bos_token: piece("bos"), eos_token: piece("eos") };
-  const chat = typeof source === "string" ? await chatTemplate(source, special) : undefined;
-  return { net, tokenizer, chat, sampling: {} };
+  return typeof source === "string" ? await chatTemplate(source, special) : undefined;
 }
 
 /**

@@ -15,18 +15,31 @@ export interface LoadModelOptions extends ReadingOptions {
   readonly weights?: "f32" | "f16" | "int8" | "int4";
   /** "i8" rounds what meets quantized weights to 8 bits too: faster, a little less exact. */
   readonly activations?: "f32" | "i8";
+  /** Paths of layers that "int8" and "int4" leave as floats, such as /lm_head/. */
+  readonly keep?: RegExp;
+  /**
+   * Whether "int8" and "int4" are for the table of tokens too, and with it for a head that is tied
+   * to it; default false.
+   */
+  readonly embeddings?: boolean;
 }
 
 const loadOptions: OptionNames<LoadModelOptions> = {
   ...readingOptions,
   weights: 1,
   activations: 1,
+  keep: 1,
+  embeddings: 1,
 };
 const kinds = ["f32", "f16", "int8", "int4"];
 
 /** Throws LanguageModelError for what weights cannot be kept as. */
 export function checkLoading(options: LoadModelOptions): LoadModelOptions {
-  const { weights, activations } = checkOptions("loadModel", options, loadOptions);
+  const { weights, activations, keep, embeddings } = checkOptions(
+    "loadModel",
+    options,
+    loadOptions,
+  );
   if (weights !== undefined && !kinds.includes(weights))
     throw new LanguageModelError(
       `loadModel: weights ${named(weights)} are not known\n  take one of ${kinds.join(", ")}`,
@@ -34,6 +47,11 @@ export function checkLoading(options: LoadModelOptions): LoadModelOptions {
   if (activations !== undefined && activations !== "f32" && activations !== "i8")
     throw new LanguageModelError(
       `loadModel: activations ${named(activations)} are not known\n  take f32 or i8`,
+    );
+  const [odd] = [keep ? "keep" : [], embeddings ? "embeddings" : []].flat();
+  if (odd !== undefined && weights !== "int8" && weights !== "int4")
+    throw new LanguageModelError(
+      `loadModel: ${odd} is for weights "int8" and "int4", and these are ${weights ?? "as in the file"}\n  give weights: "int8" or "int4" too`,
     );
   return options;
 }
@@ -50,9 +68,13 @@ export const activationsOf = ({ activations }: LoadModelOptions) =>
  * activations of 8 bits that no matrix would meet.
  */
 export function quantizeAs(net: Decoder, options: LoadModelOptions): void {
-  const { weights } = options;
-  if (weights === "int8" || weights === "int4")
-    nn.quantizeWeights(net, { bits: weights === "int8" ? 8 : 4, ...activationsOf(options) });
+  const { weights, keep, embeddings } = options;
+  if (weights === "int8" || weights === "int4") {
+    const format = { bits: weights === "int8" ? 8 : 4, ...activationsOf(options) } as const;
+    const targets = keep && new RegExp(`^(?!.*(?:${keep.source}))`, keep.flags.replace(/[gy]/, ""));
+    nn.quantizeWeights(net, { ...format, ...(targets && { targets }) });
+    if (embeddings) net.quantizeTable(format);
+  }
   const isQuantized = [...net.modules().values()].some(
     (m) => m instanceof nn.Linear && m.quantized,
   );

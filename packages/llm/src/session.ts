@@ -16,6 +16,8 @@ import { type CacheDtype, checkCacheDtype, type LayerCache, reachOf } from "./ca
 import { LanguageModelError } from "./errors.ts";
 import { chooseBy, knobsOf, likeliest, programOf, type SamplingOptions } from "./sampler.ts";
 import type { TextNet } from "./text-net.ts";
+import { checkTurn, type TextRunner } from "./text-runner.ts";
+import { historyFeed, placesOf, stepFeeds, WrittenTokens } from "./written-tokens.ts";
 
 export interface TextSessionOptions {
   /** Where it runs; the default target if not given. */
@@ -49,9 +51,19 @@ export type SessionPrograms = Readonly<Record<string, EntryFunction>> & {
   readonly prefill: Step;
   readonly decode: Step;
   readonly greedy: EntryFunction;
+  /** Draws, with values of options of sampling as inputs; `sampleFirst` as `first`. */
+  readonly sample: EntryFunction;
   /** Of models that have tokens which are not made first. */
   readonly first?: EntryFunction;
 };
+
+/** Scores, texts, the key of a draw, and values of options. */
+const choiceInputs = (batch: number, vocabulary: number) => [
+  { name: "scores", shape: [batch, vocabulary] },
+  { name: "history", shape: [batch, "H"], dtype: "i32" as const },
+  { name: "key", shape: [2], dtype: "u32" as const },
+  { name: "knobs", shape: [4] },
+];
 
 /** Programs that choose, at most: a caller may ask for any number of values of `topK`. */
 const mostChoices = 8;
@@ -62,7 +74,7 @@ const mostChoices = 8;
  *
  *     const session = new TextSession(net, { target: "wasm", capacity: 512 });
  */
-export class TextSession {
+export class TextSession implements TextRunner<Tensor> {
   readonly net: TextNet;
   readonly batch: number;
   readonly capacity: number;
@@ -73,11 +85,7 @@ export class TextSession {
   readonly #decode: Step;
   readonly #choices = new Map<string, Choice>();
   readonly #places: Int32Array;
-  /** Tokens whose keys and values stand in the caches, text by text. */
-  readonly #written: number[][];
-  /** The last place of each text that rows of the caches may be of, where rows are used again. */
-  readonly #marks: number[];
-  readonly #reach: number;
+  readonly #written: WrittenTokens;
   /** The version of the weights that they were computed with. */
   #writtenAt = 0;
   #weights: readonly Tensor[] = [];
@@ -103,11 +111,9 @@ export class TextSession {
     this.capacity = capacity;
     this.chunk = chunk;
     this.cache = net.caches(batch, capacity, { dtype, chunk });
-    this.#reach = reachOf(this.cache, net.config.window);
     this.#target = target;
-    this.#written = Array.from({ length: batch }, () => []);
-    this.#marks = Array(batch).fill(0);
-    this.#places = Int32Array.from({ length: capacity }, (_, i) => i);
+    this.#written = new WrittenTokens(batch, reachOf(this.cache, net.config.window));
+    this.#places = placesOf(capacity);
     this.#prefill = this.#compiled("prefill", "T");
     this.#decode = this.#compiled("decode", 1);
   }
@@ -137,9 +143,9 @@ export class TextSession {
 
   /**
    * Its steps as entries of an artifact, which share weights and caches, and `greedy`, which takes
-   * scores to the likeliest tokens that the model may make: what `exportEntries` takes. `first` is
-   * there where the model says what is not made first, and goes in the place of `greedy` after the
-   * prompt. A session that has run has what it ran in its caches.
+   * scores to the likeliest tokens that the model may make: what `exportEntries` takes. `sample`
+   * draws by the values of options that it is given. `first` and `sampleFirst` are there where the
+   * model says what is not made first, and go in their places after the prompt. A session that has run has what it ran in its caches.
    *
    *     const all = await exportEntries(session.programs(), { targets: ["wasm", "webgpu"] });
    */
@@ -153,7 +159,21 @@ export class TextSession {
       prefill: this.#prefill,
       decode: this.#decode,
       greedy: best(suppress),
-      ...(beginSuppress.length && { first: best([...suppress, ...beginSuppress]) }),
+      sample: this.#sampling(suppress),
+      ...(beginSuppress.length && {
+        first: best([...suppress, ...beginSuppress]),
+        sampleFirst: this.#sampling([...suppress, ...beginSuppress]),
+      }),
+    };
+  }
+
+  /** Draws by all filters but topK, which is a constant of a program; values of options come in. */
+  #sampling(suppress: readonly number[]): EntryFunction {
+    const all = { temperature: 1, topP: 0.5, minP: 0.5, repetitionPenalty: 2, suppress };
+    return {
+      fn: (scores: Tensor, history: Tensor, key: Tensor, knobs: Tensor) =>
+        chooseBy(scores, history, key, knobs, all),
+      inputs: choiceInputs(this.batch, this.net.config.vocabulary),
     };
   }
 
@@ -174,16 +194,17 @@ export class TextSession {
    */
   known(b: number, text: readonly number[]): number {
     if (this.#writtenAt !== this.#weightsVersion()) return 0;
-    const written = this.#written[b] ?? [];
-    let n = 0;
-    while (n < text.length && n < written.length && written[n] === text[n]) n++;
-    // Where rows were used again, what stood there before is gone.
-    return (this.#marks[b] ?? 0) - n > this.#reach ? 0 : n;
+    return this.#written.known(b, text);
+  }
+
+  /** How many tokens before its end a text may be taken up again. */
+  get reach(): number {
+    return this.#written.reach;
   }
 
   /** Nothing is known of what has run: what texts stand beside is another. */
   forget(): void {
-    for (const written of this.#written) written.length = 0;
+    this.#written.forget();
   }
 
   #weightsVersion(): number {
@@ -198,10 +219,7 @@ export class TextSession {
 
   /** Throws LanguageModelError if another generation has begun since. */
   checkTurn(turn: number): void {
-    if (turn !== this.#turn)
-      throw new LanguageModelError(
-        "generate: another generation has begun on this session\n  await one before the next, or make a session for each",
-      );
+    checkTurn(turn, this.#turn);
   }
 
   /**
@@ -213,9 +231,7 @@ export class TextSession {
     const { run, feeds } = this.#stepOf(texts, at);
     this.#forgetAfter(texts, at);
     const scores = await run(...feeds);
-    for (const [b, text] of texts.entries())
-      if (this.#written[b]!.length === at[b])
-        for (const token of text) this.#written[b]!.push(token);
+    this.#written.end(texts, at);
     this.#ran += texts.reduce((sum, t) => sum + t.length, 0);
     return scores;
   }
@@ -231,42 +247,16 @@ export class TextSession {
   }
 
   #stepOf(texts: readonly (readonly number[])[], at: readonly number[]) {
-    const { batch, capacity, chunk } = this;
-    const length = Math.max(...texts.map((t) => t.length));
-    if (length > chunk)
-      throw new LanguageModelError(
-        `step: ${length} tokens at once, the session takes ${chunk}\n  run them in parts, or make the session with a larger chunk`,
-      );
-    const tokens = new Int32Array(batch * length);
-    const positions = new Int32Array(batch * length).fill(capacity);
-    for (const [b, text] of texts.entries())
-      for (const [t, token] of text.entries()) {
-        tokens[b * length + t] = token;
-        positions[b * length + t] = at[b]! + t;
-      }
-    const seen = Math.max(...texts.map((t, b) => (t.length ? at[b]! + t.length : 0)));
-    const last = Int32Array.from(texts, (t) => Math.max(0, t.length - 1));
-    const shaped = (data: Int32Array) => ({ data, shape: [batch, length] });
-    const places = this.#places.subarray(0, seen);
-    return {
-      run: length === 1 ? this.#decode : this.#prefill,
-      feeds: [shaped(tokens), shaped(positions), places, last] as const,
-    };
+    const { length, feeds } = stepFeeds(this, this.#places, texts, at);
+    return { run: length === 1 ? this.#decode : this.#prefill, feeds };
   }
 
   /** What a step overwrites is not known until it has run, and nothing is once weights change. */
   #forgetAfter(texts: readonly (readonly number[])[], at: readonly number[]): void {
     const version = this.#weightsVersion();
-    const isOther = version !== this.#writtenAt;
+    if (version !== this.#writtenAt) this.#written.forget();
     this.#writtenAt = version;
-    for (const [b, text] of texts.entries()) {
-      const written = this.#written[b]!;
-      if (isOther) written.length = 0;
-      else if (text.length) written.length = Math.min(written.length, at[b]!);
-      if (!text.length) continue;
-      const mark = at[b] === 0 ? 0 : this.#marks[b]!;
-      this.#marks[b] = Math.max(mark, at[b]! + text.length);
-    }
+    this.#written.begin(texts, at);
   }
 
   /** Tokens chosen by scores, as `choose` does. */
@@ -276,13 +266,9 @@ export class TextSession {
     key: readonly [number, number],
     options: SamplingOptions,
   ): Promise<number[]> {
-    const { batch } = this;
     const choice = this.#choiceFor(options);
     const isAsked = (options.repetitionPenalty ?? 1) !== 1;
-    const length = isAsked ? Math.max(1, ...history.map((h) => h.length)) : 1;
-    const data = new Int32Array(batch * length).fill(this.net.config.vocabulary);
-    if (isAsked) for (const [b, text] of history.entries()) data.set(text, b * length);
-    const shaped = { data, shape: [batch, length] };
+    const shaped = historyFeed(history, isAsked, this.batch, this.net.config.vocabulary);
     const chosen = await choice(scores, shaped, Uint32Array.from(key), knobsOf(options));
     return [...(await chosen.data())] as number[];
   }
@@ -308,12 +294,7 @@ export class TextSession {
       {
         name: "choose",
         ...(this.#target && { target: this.#target }),
-        inputs: [
-          [this.batch, this.net.config.vocabulary],
-          { shape: [this.batch, "H"], dtype: "i32" },
-          { shape: [2], dtype: "u32" },
-          [4],
-        ],
+        inputs: choiceInputs(this.batch, this.net.config.vocabulary),
       },
     );
   }

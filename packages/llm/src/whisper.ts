@@ -17,8 +17,8 @@ import {
   byHead,
   type DecoderOptions,
   decoderOptions,
+  type FloatTable,
   Projection,
-  type Table,
   table,
 } from "./layers.ts";
 import type { StepInputs, TextNet } from "./text-net.ts";
@@ -106,7 +106,7 @@ class Layer extends nn.Module {
 class Hearing extends nn.Module {
   readonly conv1: nn.Conv1d;
   readonly conv2: nn.Conv1d;
-  readonly embed_positions: Table;
+  readonly embed_positions: FloatTable;
   readonly layers: readonly Layer[];
   readonly layer_norm: nn.LayerNorm;
 
@@ -132,8 +132,8 @@ class Hearing extends nn.Module {
 }
 
 class Writing extends nn.Module {
-  readonly embed_tokens: Table;
-  readonly embed_positions: Table;
+  readonly embed_tokens: FloatTable;
+  readonly embed_positions: FloatTable;
   readonly layers: readonly Layer[];
   readonly layer_norm: nn.LayerNorm;
 

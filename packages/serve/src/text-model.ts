@@ -8,7 +8,7 @@ import {
   type ChatTemplate,
   type Ending,
   generate,
-  type TextSession,
+  type TextRunner,
   type Tokenizer,
 } from "@kiln-ml/llm";
 import { RequestError, wrongField } from "./errors.ts";
@@ -17,7 +17,7 @@ import type { Metrics } from "./metrics.ts";
 import { messagesOf, promptsOf, type TextRequest, textRequest } from "./text-request.ts";
 
 export interface TextModel {
-  readonly session: TextSession;
+  readonly session: TextRunner;
   readonly tokenizer: Tokenizer;
   readonly chat?: ChatTemplate | undefined;
 }

@@ -66,7 +66,7 @@ export const limits = {
   "artifact runtime, wasm": 21,
   "artifact runtime, webgpu": 24,
   "wasm inference from a URL": 22.1,
-  "openModel on wasm": 29.3,
+  "openModel on wasm": 29.7,
   "runtime loader": 22,
   "runtime loader with wasm": 26.5,
   "kiln-ml, compile for wasm": 169,

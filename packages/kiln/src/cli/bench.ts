@@ -8,7 +8,15 @@ import { Profile, rate } from "./profile.ts";
 import { benchArtifact, isArtifact } from "./ready.ts";
 import { say } from "./terminal.ts";
 import { useTuning } from "./tuning.ts";
-import { countFrom, dimsFrom, oneFile, parseOptions, targetFrom, threadsFrom } from "./usage.ts";
+import {
+  countFrom,
+  dimsFrom,
+  oneFile,
+  parseOptions,
+  targetFrom,
+  threadsFrom,
+  UsageError,
+} from "./usage.ts";
 
 export const options: readonly Option[] = [
   { name: "target", value: "auto|js|wasm|native|webgpu", help: "where it runs (auto)" },
@@ -16,6 +24,7 @@ export const options: readonly Option[] = [
   shared.threads,
   { name: "dims", value: "N=32,T=8", help: "values of symbols; 32 for those not named" },
   shared.extents,
+  shared.entry,
   shared.tuning,
   {
     name: "runs",
@@ -45,6 +54,8 @@ export async function run(args: readonly string[]): Promise<number> {
   if (values["no-fusion"]) settings.fusion = false;
   await useTuning(values.tuning);
   if (isArtifact(path)) return benchArtifact(path, dims, runs, values);
+  if (values.entry !== undefined)
+    throw new UsageError(`kiln bench: --entry is for artifacts, and ${path} is none`);
   const model = await loadModel("bench", path, values);
   const front = await frontOf(path);
   const compiled = front.compile(model.fn as (...args: unknown[]) => unknown, {

@@ -3,6 +3,7 @@
  * the end of the input, leaves.
  */
 import { createInterface, type Interface } from "node:readline";
+import { compiledTexts } from "./compiled-text.ts";
 import { describeFailure, PlainError } from "./failure.ts";
 import {
   languageModels,
@@ -45,12 +46,19 @@ export async function run(args: readonly string[]): Promise<number> {
   const sampling = samplingFrom("chat", values);
   const most = countFrom("chat", "context", values.context, 4096);
   const { loadModel, TextSession, generate } = await languageModels("chat");
-  const { net, tokenizer, chat } = await loadModel(path, loadingFrom("chat", values));
-  if (!chat)
+  const open = async () => {
+    const { net, ...texts } = await loadModel(path, loadingFrom("chat", values));
+    const capacity = Math.min(net.config.context, most);
+    // Without a template nothing is run.
+    const session = texts.chat && new TextSession(net, { capacity });
+    return { ...texts, session };
+  };
+  const opened = (await compiledTexts("chat", path, values)) ?? (await open());
+  const { tokenizer, chat, session } = opened;
+  if (!chat || !session)
     throw new PlainError(
       `kiln chat: ${nameOf(path)} has no chat template: it was not made to converse\n  kiln generate goes on from a text`,
     );
-  const session = new TextSession(net, { capacity: Math.min(net.config.context, most) });
   const reply: Reply = (messages, signal) => {
     const prompt = tokenizer.encode(chat(messages), { formatted: true });
     return generate({ session, tokenizer }, prompt, { ...sampling, signal });

@@ -4,19 +4,22 @@
  */
 import { existsSync, statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
-import { basename, dirname, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import type { TargetName } from "@kiln-ml/artifact";
 import type { ArtifactEntries } from "@kiln-ml/artifact/entries";
 import { bytesOfState } from "@kiln-ml/artifact/entries";
-import { writeEntries } from "@kiln-ml/artifact/node";
+import { writeEntries, writeFileAtomic } from "@kiln-ml/artifact/node";
 import type { EntryFunction } from "../compile/export-entries.ts";
+import { to } from "../devices/move.ts";
 import { countsOf, nominalDims } from "../devices/placement.ts";
 import type { TargetOption } from "../devices/session.ts";
+import { wasmMissing } from "../devices/wasm-support.ts";
 import { bytesText } from "./extents.ts";
 import { PlainError, short } from "./failure.ts";
-import { languageModels } from "./language-model.ts";
+import { languageModels, loadingFrom } from "./language-model.ts";
 import type { Option } from "./options.ts";
 import { placed } from "./placement-text.ts";
+import { languageModelTold, type Told, textFrom } from "./quantize.ts";
 import { say } from "./terminal.ts";
 import { tuningFrom } from "./tuning.ts";
 import { countFrom, type Parsed, UsageError } from "./usage.ts";
@@ -38,6 +41,10 @@ interface Where {
   readonly out: string;
   readonly targets: readonly TargetOption[];
   readonly values: Parsed["values"];
+  /** What few bits cost, where weights have them. */
+  readonly told?: Told | undefined;
+  /** Files that lie beside those of the artifact, where it is a folder. */
+  readonly beside?: ReadonlyMap<string, Uint8Array> | undefined;
 }
 
 /** A folder, or a `.gguf` file: no script, and no file of ONNX. */
@@ -46,10 +53,11 @@ export const isLanguageModel = (path: string): boolean =>
 
 /** Throws UsageError for options of a language model where there is none. */
 export function checkLanguageModelOptions(values: Parsed["values"], path: string): void {
-  const [odd] = languageModelOptions.filter(({ name }) => values[name] !== undefined);
+  const names = [...languageModelOptions.map((o) => o.name), "activations", "embeddings", "text"];
+  const odd = names.find((name) => values[name] !== undefined);
   if (odd)
     throw new UsageError(
-      `kiln compile: --${odd.name} is for language models, and ${short(path)} is none`,
+      `kiln compile: --${odd} is for language models, and ${short(path)} is none`,
     );
 }
 
@@ -103,9 +111,13 @@ async function fastest(
   return (await placed(work[0]!.program, {})).placement.target;
 }
 
-async function write({ out, values }: Where, all: ArtifactEntries): Promise<number> {
+async function write(where: Where, all: ArtifactEntries): Promise<number> {
+  const { out, values, told: cost, beside } = where;
   await mkdir(dirname(resolve(out)), { recursive: true });
   await writeEntries(out, all);
+  if (!out.endsWith(".kiln"))
+    for (const [name, bytes] of beside ?? [])
+      await writeFileAtomic(join(resolve(out), name), bytes);
   const bytes = Object.entries(all.weights).reduce((n, [name, w]) => {
     const row = all.states.find((s) => s.name === name)!;
     return n + (w === "zeros" ? 0 : bytesOfState(row));
@@ -118,7 +130,8 @@ async function write({ out, values }: Where, all: ArtifactEntries): Promise<numb
   }));
   if (values.json) {
     const { name, states } = all;
-    const result = { out, name, targets, entries, states: states.length, weightBytes: bytes };
+    const sizes = { states: states.length, weightBytes: bytes };
+    const result = { out, name, targets, entries, ...sizes, ...(cost && { quantized: cost.json }) };
     say(`${JSON.stringify(result, null, 2)}\n`);
     return 0;
   }
@@ -126,7 +139,7 @@ async function write({ out, values }: Where, all: ArtifactEntries): Promise<numb
     ({ name, steps, kernels }) => `${name} ${steps} steps, ${kernels} kernels`,
   );
   say(
-    `wrote ${out}: ${all.name} for ${targets.join(", ")}, ${all.states.length} states, ${bytesText(bytes)} of weights\n  ${told.join("\n  ")}\n`,
+    `wrote ${out}: ${all.name} for ${targets.join(", ")}, ${all.states.length} states, ${bytesText(bytes)} of weights\n  ${told.join("\n  ")}\n${cost?.text ?? ""}`,
   );
   return 0;
 }
@@ -142,8 +155,18 @@ export async function compileLanguageModel(where: Where): Promise<number> {
     throw new UsageError(
       `kiln compile: --cache must be one of ${caches.join(", ")}, got ${values.cache}`,
     );
-  const { loadModel, TextSession } = await languageModels("compile");
-  const { net } = await loadModel(path);
+  const { loadModel, TextSession, quantizationReport } = await languageModels("compile");
+  const text = textFrom(values);
+  const { net, tokenizer } = await loadModel(path, loadingFrom("compile", values));
+  let told: Told | undefined;
+  if (values.quantize !== undefined) {
+    const { net: before } = await loadModel(path, { weights: "f32" });
+    const target = wasmMissing() ? "js" : "wasm";
+    const report = await quantizationReport(before, net, tokenizer.encode(text), { target });
+    told = languageModelTold(String(values.quantize), report);
+    // Artifacts are made where values were loaded.
+    await to(net, "js");
+  }
   const session = new TextSession(net, {
     target: "js",
     capacity: countFrom("compile", "capacity", values.capacity, net.config.context),
@@ -151,8 +174,11 @@ export async function compileLanguageModel(where: Where): Promise<number> {
     ...(cache ? { cache } : {}),
   });
   try {
+    const { modelFilesAt, textFilesOf } = await languageModels("compile");
+    const beside = await textFilesOf(modelFilesAt(path), session);
     const name = basename(resolve(path)).replace(/\.gguf$/i, "");
-    return await compileEntries(where, await import("../index.ts"), session.programs(), name);
+    const front = await import("../index.ts");
+    return await compileEntries({ ...where, told, beside }, front, session.programs(), name);
   } finally {
     await session.dispose();
   }

@@ -14,6 +14,7 @@ import {
   languageModelOptions,
 } from "./compile-entries.ts";
 import { bytesText, weightBytes } from "./extents.ts";
+import { weightOptions } from "./language-model.ts";
 import {
   entriesHelp,
   exportsOf,
@@ -25,6 +26,7 @@ import {
 } from "./model.ts";
 import { helpOf, type Option, shared, tableOf } from "./options.ts";
 import { placed } from "./placement-text.ts";
+import { checkQuantize, quantizedOf, reportOptions } from "./quantize.ts";
 import { say } from "./terminal.ts";
 import { tuningFrom } from "./tuning.ts";
 import { oneFile, parseOptions, targetsFrom, UsageError } from "./usage.ts";
@@ -37,6 +39,8 @@ export const options: readonly Option[] = [
     help: "what it is compiled for; no device need be here: js,wasm for both\n(what kiln inspect finds the fastest for this machine)",
   },
   ...languageModelOptions,
+  ...weightOptions,
+  ...reportOptions,
   { name: "mesh", value: "data=4,model=2", help: "of stablehlo: the devices, by axes" },
   { name: "shard", value: "data|fsdp|tensor", help: "of stablehlo: how parameters lie on them" },
   { name: "dims", value: "N=64,…", help: "of stablehlo: a number for each symbol" },
@@ -76,17 +80,29 @@ export async function run(args: readonly string[]): Promise<number> {
   settings.target = "js";
   if (values["no-fusion"]) settings.fusion = false;
   const where = { script, out, targets, values };
+  checkQuantize(values, isLanguageModel(script));
   if (!outside && isLanguageModel(script)) return compileLanguageModel(where);
   checkLanguageModelOptions(values, script);
   const exports = isGraph(script) ? {} : await exportsOf("compile", script, values);
   const front = await frontOf(script);
-  if (!outside && exports.entries !== undefined)
-    return compileEntries(where, front, entriesOf(script, exports.entries));
-  const model = isGraph(script)
+  if (!outside && exports.entries !== undefined) {
+    const functions = entriesOf(script, exports.entries);
+    if (values.quantize === undefined) return compileEntries(where, front, functions);
+    const few = await quantizedOf(front, functions as never, values);
+    return compileEntries({ ...where, told: few.told }, front, few.functions);
+  }
+  const given = isGraph(script)
     ? await loadModel("compile", script, values)
     : await modelOf(script, exports);
+  const entry = entryName(given.name);
+  const few =
+    values.quantize === undefined
+      ? undefined
+      : await quantizedOf(front, { [entry]: given }, values);
+  const model = few ? { ...given, ...few.functions[entry]! } : given;
+  const told = few?.told;
   if (targets.length > 1)
-    return compileEntries(where, front, { [entryName(model.name)]: model as never }, model.name);
+    return compileEntries({ ...where, told }, front, { [entry]: model as never }, model.name);
   if (outside) {
     const { writeStableHlo } = await import("./stablehlo.ts");
     return writeStableHlo(front, model, out, values);
@@ -118,12 +134,13 @@ export async function run(args: readonly string[]): Promise<number> {
       target: compiledFor,
       ...counts,
       weightBytes: weightBytes(artifact),
+      ...(told && { quantized: told.json }),
     };
     say(`${JSON.stringify(result, null, 2)}\n`);
     return 0;
   }
   say(
-    `wrote ${out}: ${artifact.name} for ${artifact.target}, ${plan.steps.length} steps, ${kernels.length} kernels${code}, ${signature.states.length} states, ${bytesText(weightBytes(artifact))} of weights\n`,
+    `wrote ${out}: ${artifact.name} for ${artifact.target}, ${plan.steps.length} steps, ${kernels.length} kernels${code}, ${signature.states.length} states, ${bytesText(weightBytes(artifact))} of weights\n${told?.text ?? ""}`,
   );
   return 0;
 }

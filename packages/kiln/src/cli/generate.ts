@@ -1,4 +1,5 @@
 /** `kiln generate`: what a language model goes on with, as it is made. */
+import { compiledTexts } from "./compiled-text.ts";
 import {
   languageModels,
   loadingFrom,
@@ -31,13 +32,23 @@ export async function run(args: readonly string[]): Promise<number> {
     throw new UsageError("kiln generate: needs --prompt TEXT\n  see kiln generate --help");
   const sampling = samplingFrom("generate", values);
   const { loadModel, TextSession, generate } = await languageModels("generate");
+  const compiled = await compiledTexts("generate", path, values);
+  if (compiled) return tell(generate(compiled, String(values.prompt), sampling), compiled.session);
   const { net, tokenizer } = await loadModel(path, loadingFrom("generate", values));
   const prompt = tokenizer.encode(String(values.prompt));
   // Caches of what is asked for: a model's whole context may take more memory than its weights.
   const room = Math.max(1, Math.min(net.config.context, prompt.length + sampling.maxTokens));
   const session = new TextSession(net, { capacity: room });
+  return tell(generate({ session, tokenizer }, prompt, sampling), session);
+}
+
+/** Pieces as they are made. */
+async function tell(
+  pieces: AsyncIterable<string>,
+  session: { dispose(): Promise<void> },
+): Promise<number> {
   try {
-    for await (const piece of generate({ session, tokenizer }, prompt, sampling)) say(piece);
+    for await (const piece of pieces) say(piece);
     say("\n");
   } finally {
     await session.dispose();

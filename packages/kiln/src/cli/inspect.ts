@@ -11,6 +11,7 @@ import type { TargetOption } from "../devices/session.ts";
 import { settings } from "../devices/settings.ts";
 import { costs, kernels, plan, signature } from "./artifact-text.ts";
 import { takeDevice } from "./device.ts";
+import { entryOf, severalIn, tellEntries } from "./entries-text.ts";
 import type { Dims } from "./extents.ts";
 import { short } from "./failure.ts";
 import { madeUpArguments } from "./made-up.ts";
@@ -55,6 +56,7 @@ groups kernel-ir ${ofArtifact.join(" ")}`,
     help: "threads of wasm that placement reckons with (one a core, at most 8)",
   },
   shared.extents,
+  shared.entry,
   shared.device,
   { name: "adapter", value: "KIND", help: "reckon with this one: none, integrated, discrete" },
   { ...shared.json, help: "all of it as JSON, in the form of @kiln-ml/inspector" },
@@ -74,6 +76,7 @@ export const help = helpOf(
   "inspect model.ts | model.onnx | model.json | model.kiln | folder [options]",
   options,
   `An artifact has the sections ${ofArtifact.join(", ")}.
+Entries of one that has several are listed, or shown one by one with --entry and --target.
 ${modelHelp}`,
 );
 
@@ -94,10 +97,16 @@ export async function run(args: readonly string[]): Promise<number> {
   settings.threads = threadsFrom("inspect", values.threads);
   takeDevice("inspect", values.device);
   if (values["no-fusion"]) settings.fusion = false;
+  if (isModel && values.entry !== undefined)
+    throw new UsageError(`kiln inspect: --entry is for artifacts, and ${short(path)} is none`);
+  const several = isModel ? undefined : await severalIn(path);
+  if (several && values.entry === undefined && Object.keys(several.entries).length > 1)
+    return tellEntries(several, values);
+  const named = several && entryOf(several, target, values.entry);
   if (values.json || values.html !== undefined) {
     const inspection = isModel
       ? await inspectModel(path, target, dims, values)
-      : await inspectFile(path, dims);
+      : await inspectFile(named ?? (await readNamed(path)), dims);
     checkDims(
       "inspect",
       dims,
@@ -107,7 +116,7 @@ export async function run(args: readonly string[]): Promise<number> {
   }
   const inspected = isModel
     ? await compileModel(path, target === "auto" ? "js" : target, values)
-    : { artifact: await readNamed(path), stages: [], print: () => "" };
+    : { artifact: named ?? (await readNamed(path)), stages: [], print: () => "" };
   const { artifact } = inspected;
   checkDims(
     "inspect",
@@ -157,9 +166,9 @@ async function inspectModel(
   });
 }
 
-async function inspectFile(path: string, dims: Dims): Promise<Inspection> {
+async function inspectFile(artifact: Artifact, dims: Dims): Promise<Inspection> {
   const { inspectArtifact } = await import("../inspect/inspect.ts");
-  return inspectArtifact(await readNamed(path), dims);
+  return inspectArtifact(artifact, dims);
 }
 
 const readNamed = (path: string): Promise<Artifact> => ofFile(path, () => readArtifact(path));

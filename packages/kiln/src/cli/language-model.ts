@@ -25,6 +25,8 @@ export const samplingOptions: readonly Option[] = [
 export const weightOptions: readonly Option[] = [
   { name: "quantize", value: "int8|int4|f16", help: "what matrices are kept as (as in the file)" },
   { name: "activations", value: "f32|i8", help: "what meets quantized matrices (f32)" },
+  { name: "keep", value: "PATTERN", help: "names of weights that --quantize leaves as they are" },
+  { name: "embeddings", help: "--quantize the table of tokens too, and a head tied to it" },
 ];
 
 /** Those options as `loadModel` takes them. */
@@ -41,11 +43,28 @@ export function loadingFrom(
   };
   const weights = one("quantize", ["int8", "int4", "f16"]);
   const activations = one("activations", ["f32", "i8"]);
-  return { ...(weights && { weights }), ...(activations && { activations }) };
+  const keep = patternFrom(command, values.keep);
+  return {
+    ...(weights && { weights }),
+    ...(activations && { activations }),
+    ...(keep && { keep }),
+    ...(values.embeddings && { embeddings: true }),
+  };
 }
 
-export const modelNotes = `MODEL is a folder with config.json, tokenizer.json and safetensors, or a .gguf file.
-Needs the package @kiln-ml/llm.
+function patternFrom(command: string, value: Parsed["values"][string]): RegExp | undefined {
+  if (value === undefined) return undefined;
+  try {
+    return new RegExp(String(value));
+  } catch {
+    throw new UsageError(
+      `kiln ${command}: --keep must be a pattern, got ${value}\n  a part of a name is one: --keep lm_head`,
+    );
+  }
+}
+
+export const modelNotes = `MODEL is a folder with config.json, tokenizer.json and safetensors, a .gguf file, or the folder
+that kiln compile made of one. Needs the package @kiln-ml/llm.
 `;
 
 type Package = typeof import("@kiln-ml/llm") & typeof import("@kiln-ml/llm/node");

@@ -33,6 +33,11 @@ export const shared = {
     value: "NAME=64,…",
     help: "what symbols of an ONNX file are: 64, or 32*h",
   },
+  entry: {
+    name: "entry",
+    value: "NAME",
+    help: "of an artifact with several entries: the one that is meant",
+  },
   json: { name: "json", help: "the result as JSON" },
 } as const satisfies Record<string, Option>;
 

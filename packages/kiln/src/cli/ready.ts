@@ -47,9 +47,10 @@ async function opened(command: string, path: string, values: Values): Promise<Op
   const { target } = values;
   const named = typeof target === "string" && target !== "auto";
   const targets = named ? { targets: [target as TargetName] } : {};
+  const entry = values.entry === undefined ? {} : { entry: String(values.entry) };
   try {
     const onProgress = (p: Progress): void => status(progressText(p));
-    return await ofFile(path, () => openModel(path, { ...targets, onProgress }));
+    return await ofFile(path, () => openModel(path, { ...targets, ...entry, onProgress }));
   } finally {
     status("");
   }

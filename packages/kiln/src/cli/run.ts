@@ -39,6 +39,7 @@ export const options: readonly Option[] = [
     value: "N=32,T=8",
     help: "of an artifact: values of symbols, 32 for those not named",
   },
+  shared.entry,
   { name: "profile", help: "times of all kernels, when the script has ended" },
   {
     name: "trace",
@@ -76,6 +77,8 @@ export async function run(args: readonly string[]): Promise<number> {
     );
   if (values.dims !== undefined)
     throw new UsageError(`kiln run: --dims is for artifacts, and ${script} is a script`);
+  if (values.entry !== undefined)
+    throw new UsageError(`kiln run: --entry is for artifacts, and ${script} is a script`);
   if (values["no-fusion"]) settings.fusion = false;
   await useTuning(values.tuning);
   watch(values);

@@ -3,9 +3,10 @@ import { existsSync, readFileSync, statSync } from "node:fs";
 import { basename, join } from "node:path";
 import { settings } from "../devices/settings.ts";
 import { openModel } from "../node.ts";
+import { compiledTexts } from "./compiled-text.ts";
 import { PlainError } from "./failure.ts";
 import { languageModels } from "./language-model.ts";
-import { isOnnx } from "./model.ts";
+import { isGraph } from "./model.ts";
 import { helpOf, type Option, shared, tableOf } from "./options.ts";
 import { isArtifact } from "./ready.ts";
 import { complain, inLine, say } from "./terminal.ts";
@@ -28,16 +29,18 @@ export const options: readonly Option[] = [
   { name: "context", value: "N", help: "the most tokens of a text and its answer (4096)" },
   { name: "max-body", value: "BYTES", help: "the most bytes of a request (16777216)" },
   { name: "target", value: "auto|js|wasm|webgpu", help: "where the model runs (auto)" },
+  shared.entry,
   shared.threads,
 ];
 
 export const help = helpOf(
-  "serve model.kiln | model.onnx | MODEL [options]",
+  "serve model.kiln | model.onnx | model.json | MODEL [options]",
   options,
-  `MODEL is a language model: a folder with config.json, tokenizer.json and safetensors, or a .gguf
-file. It answers POST /v1/completions and /v1/chat/completions as OpenAI's interface, an encoder of
-texts /v1/embeddings, others POST /v1/run. All have /v1/models, /health and /metrics. Ctrl-C
-answers what is at hand and ends; twice, it ends at once. Needs the package @kiln-ml/serve.
+  `MODEL is a language model: a folder with config.json, tokenizer.json and safetensors, a .gguf file,
+or the folder that kiln compile made of one. It answers POST /v1/completions and
+/v1/chat/completions as OpenAI's interface, an encoder of texts /v1/embeddings, others POST /v1/run.
+All have /v1/models, /health and /metrics. Ctrl-C answers what is at hand and ends; twice, it ends
+at once. Needs the package @kiln-ml/serve.
 `,
 );
 
@@ -76,10 +79,10 @@ export async function run(args: readonly string[]): Promise<number> {
   const how = {
     ...serveDefaults,
     ...given,
-    name: String(values.name ?? basename(path).replace(/\.(kiln|onnx|gguf)$/i, "")),
+    name: String(values.name ?? basename(path).replace(/\.(kiln|onnx|gguf|json)$/i, "")),
     log: (text: string) => complain(`${text}\n`),
   };
-  const { model, dispose } = await opened(path, context);
+  const { model, dispose } = await opened(path, context, values);
   try {
     const server = await serve(model, how);
     const batched = server.isBatched ? `, up to ${how.batch} rows at once` : "";
@@ -113,16 +116,21 @@ interface Opened {
   readonly dispose: () => Promise<void>;
 }
 
-async function opened(path: string, context: number): Promise<Opened> {
-  if (isArtifact(path) || isOnnx(path)) {
+async function opened(path: string, context: number, values: Parsed["values"]): Promise<Opened> {
+  const compiled = values.entry === undefined && (await compiledTexts("serve", path, values));
+  if (compiled) return { model: compiled, dispose: () => compiled.session.dispose() };
+  if (isArtifact(path) || isGraph(path)) {
     const target = settings.target === "auto" ? undefined : settings.target;
-    const model = await openModel(path, target ? { targets: [target] } : {});
+    const model = await openModel(path, {
+      ...(target ? { targets: [target] } : {}),
+      ...(values.entry === undefined ? {} : { entry: String(values.entry) }),
+    });
     return { model, dispose: () => model.dispose() };
   }
   const isFolder = statSync(path).isDirectory() && existsSync(join(path, "config.json"));
   if (!isFolder && !/\.gguf$/i.test(path))
     throw new PlainError(
-      `kiln serve: ${inLine(basename(path))} is no model that can be served\n  name an artifact, an ONNX file, a .gguf file, or a folder with config.json`,
+      `kiln serve: ${inLine(basename(path))} is no model that can be served\n  name an artifact, an ONNX file, a model.json, a .gguf file, or a folder with config.json`,
     );
   const { loadModel, TextSession, loadEncoder, encoders, Embedder } = await languageModels("serve");
   if (isFolder && Object.hasOwn(encoders, typeIn(path))) {

@@ -9,6 +9,7 @@ import {
 } from "@kiln-ml/artifact";
 import {
   type Device,
+  type Executable,
   type Input,
   initialStates,
   load,
@@ -85,16 +86,22 @@ function tensors(specs: readonly Spec[]): ModelTensor[] {
   }));
 }
 
+/** The targets, the best first. */
+export const openTargets: readonly TargetName[] = ["webgpu", "wasm", "js"];
+
 /** Where a model may run: wherever it can, or on targets, the best first. */
 export interface Where extends DeviceWishes {
   readonly targets?: readonly TargetName[] | undefined;
+  /** The entry that is meant, of an artifact with several. */
+  readonly entry?: string | undefined;
 }
 
 export async function artifactModel(
   { artifact, kernels }: LoadedArtifact,
-  { targets, ...wishes }: Where,
+  { targets, entry, ...wishes }: Where,
 ): Promise<OpenedModel> {
   const { target, signature } = artifact;
+  if (entry !== undefined) throw noEntry(artifact.name, entry);
   if (targets && !targets.includes(target))
     throw new GraphError(
       `openModel: ${artifact.name} is compiled for ${target}, targets are ${targets.join(", ")}\n  compile it for one of them, or leave targets out`,
@@ -107,6 +114,25 @@ export async function artifactModel(
   const device = await deviceFor(target, wishes);
   const states = initialStates(artifact, device);
   const executable = await load(artifact, device, kernels ? { states, kernels } : { states });
+  return runningModel(artifact.name, executable, async () => {
+    executable.dispose();
+    for (const state of states) state.dispose();
+  });
+}
+
+/** What has one program, and is asked for another by name. */
+export const noEntry = (name: string, entry: string): GraphError =>
+  new GraphError(
+    `openModel: ${name} has one program, and no entry ${JSON.stringify(entry)}\n  leave entry out`,
+  );
+
+/** A loaded program as a model, with inputs and outputs by name. */
+export function runningModel(
+  name: string,
+  executable: Executable,
+  dispose: () => Promise<void>,
+): OpenedModel {
+  const { target, signature } = executable.artifact;
   const [inputs, outputs] = [tensors(signature.inputs), tensors(signature.outputs)];
   const names = inputs.map((i) => i.name);
   const run = async (
@@ -125,9 +151,5 @@ export async function artifactModel(
       for (const array of arrays) array.dispose();
     }
   };
-  const dispose = async (): Promise<void> => {
-    executable.dispose();
-    for (const state of states) state.dispose();
-  };
-  return { name: artifact.name, target, inputs, outputs, run, dispose };
+  return { name, target, inputs, outputs, run, dispose };
 }

@@ -6,7 +6,7 @@ import type { ValueDef } from "@kiln-ml/onnx";
 import { sessionFor } from "../devices/session.ts";
 import { settings } from "../devices/settings.ts";
 import { loadOnnx, type OnnxModel, type OnnxOptions, type OnnxTensor } from "../onnx.ts";
-import type { Where } from "./artifact-model.ts";
+import { noEntry, type Where } from "./artifact-model.ts";
 import type { OpenedModel } from "./open-model.ts";
 import { inOrderOf, type ModelTensor, shaped, type TensorArray } from "./values.ts";
 
@@ -41,9 +41,10 @@ export const onnxModel = (
 /** What `load` gives, for the target that it is told. */
 export async function graphModel(
   file: string | undefined,
-  { targets, allowSoftware, threadScript }: Where,
+  { targets, allowSoftware, threadScript, entry }: Where,
   load: (options: Pick<OnnxOptions, "target">) => Promise<OnnxModel>,
 ): Promise<OpenedModel> {
+  if (entry !== undefined) throw noEntry(file ?? "the model", entry);
   // Its programs run on sessions, which open their devices as the settings say.
   if (allowSoftware) await openSoftware();
   if (threadScript !== undefined) settings.threadScript = threadScript;

@@ -4,7 +4,6 @@
  * are hashes of one another.
  */
 import {
-  type Artifact,
   ArtifactError,
   DeviceError,
   decodeArtifact,
@@ -13,9 +12,14 @@ import {
   GraphError,
   type LoadedArtifact,
   loadFromUrl,
-  type TargetName,
 } from "@kiln-ml/artifact";
-import { artifactModel, type DeviceWishes, deviceFor, type Where } from "./artifact-model.ts";
+import {
+  artifactModel,
+  type DeviceWishes,
+  deviceFor,
+  openTargets,
+  type Where,
+} from "./artifact-model.ts";
 import type { OpenedModel, OpenModelOptions } from "./open-model.ts";
 import { bytesOf, Fetcher, isPacked, type ModelFile, type ModelSource, urlOf } from "./source.ts";
 
@@ -36,9 +40,6 @@ export async function openHere(
   return model;
 }
 
-/** The targets, the best first. */
-export const openTargets: readonly TargetName[] = ["webgpu", "wasm", "js"];
-
 const isFile = (source: ModelSource): source is ModelFile =>
   typeof source === "string" ||
   source instanceof URL ||
@@ -52,12 +53,12 @@ async function opened(
   fetcher: Fetcher,
   open: OpenFile,
 ): Promise<OpenedModel> {
-  const { targets, allowSoftware, threadScript } = options;
+  const { targets, allowSoftware, threadScript, entry } = options;
   const wishes: DeviceWishes = {
     ...(allowSoftware === undefined ? {} : { allowSoftware }),
     ...(threadScript === undefined ? {} : { threadScript }),
   };
-  if (isFile(source)) return open(source, { ...wishes, targets }, fetcher);
+  if (isFile(source)) return open(source, { ...wishes, targets, entry }, fetcher);
   if (typeof source !== "object" || source === null)
     throw new GraphError(
       `openModel: takes a URL, bytes, files by name, or one of these for each target, got ${typeof source}`,
@@ -73,7 +74,7 @@ async function opened(
       reasons.push(`${target}: ${error.message.split("\n")[0]}`);
       continue;
     }
-    return open(file, { ...wishes, targets: [target] }, fetcher);
+    return open(file, { ...wishes, targets: [target], entry }, fetcher);
   }
   const given = Object.keys(source).join(", ") || "nothing";
   throw new DeviceError(
@@ -93,7 +94,7 @@ export async function openFile(
       return tfjsModel(source, where, fetcher);
     }
     fetcher.tell("load");
-    return artifactModel({ artifact: decodeArtifact(source) }, where);
+    return filesModel(source, where);
   }
   if (source instanceof Uint8Array || source instanceof ArrayBuffer) {
     fetcher.tell("load");
@@ -111,24 +112,42 @@ export async function openFile(
   }
   const loaded = await fetchArtifact(url, where, fetcher);
   fetcher.tell("load");
-  return artifactModel(loaded, where);
+  return "artifact" in loaded ? artifactModel(loaded, where) : loaded;
+}
+
+/** The files of a folder, of one program or of several. */
+async function filesModel(
+  files: ReadonlyMap<string, Uint8Array>,
+  where: Where,
+): Promise<OpenedModel> {
+  if (!hasEntries(files.get(manifestName)))
+    return artifactModel({ artifact: decodeArtifact(files) }, where);
+  return (await import("./entries-model.ts")).entriesIn(files, where);
+}
+
+/** Whether a manifest is of several entries; what is wrong with one is told by who reads it. */
+export function hasEntries(manifest: Uint8Array | undefined): boolean {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder().decode(manifest));
+    return typeof value === "object" && value !== null && Object.hasOwn(value, "entries");
+  } catch {
+    return false;
+  }
 }
 
 async function openBytes(bytes: Uint8Array, where: Where, file?: string): Promise<OpenedModel> {
-  if (isPacked(bytes)) return artifactModel({ artifact: await unpacked(bytes) }, where);
+  if (isPacked(bytes)) return filesModel(await unpacked(bytes), where);
   if (bytes.length === 0) throw new ArtifactError("openModel: the file is empty");
   const { onnxModel } = await import("./onnx-model.ts");
   return onnxModel(bytes, where, file === undefined ? {} : { file });
 }
 
 /** The reader of packed files is loaded with the first of them. */
-async function unpacked(bytes: Uint8Array): Promise<Artifact> {
+async function unpacked(bytes: Uint8Array): Promise<ReadonlyMap<string, Uint8Array>> {
   const { readArchive } = await import("@kiln-ml/artifact/archive");
-  return decodeArtifact(
-    readArchive(bytes, (message) => {
-      throw new ArtifactError(message);
-    }),
-  );
+  return readArchive(bytes, (message) => {
+    throw new ArtifactError(message);
+  });
 }
 
 const manifestName = "manifest.json";
@@ -141,12 +160,22 @@ export const isModelJson = (path: string): boolean =>
  * Of a wasm artifact only the module that this machine runs; which target it is for stands in the
  * manifest.
  */
-async function fetchArtifact(url: URL, where: Where, fetcher: Fetcher): Promise<LoadedArtifact> {
-  if (url.pathname.endsWith(".kiln")) return loadFromUrl(url, fetcher);
+async function fetchArtifact(
+  url: URL,
+  where: Where,
+  fetcher: Fetcher,
+): Promise<LoadedArtifact | OpenedModel> {
+  if (url.pathname.endsWith(".kiln")) {
+    const bytes = await fetchBytes(url, Number.MAX_SAFE_INTEGER, fetcher);
+    return filesModel(await unpacked(bytes), where);
+  }
   const base = new URL(url.href);
   if (!base.pathname.endsWith("/")) base.pathname += "/";
   const at = new URL(manifestName, base);
   const manifest = await fetchBytes(at, mostManifest, fetcher);
+  if (hasEntries(manifest)) {
+    return (await import("./entries-model.ts")).entriesAt(base, where, fetcher.fetch);
+  }
   const fetch = async (file: URL): Promise<Response> =>
     file.href === at.href ? new Response(manifest as BodyInit) : fetcher.fetch(file);
   const isWasm = filesOf(manifest).some(({ name }) => name.endsWith(".wasm"));

@@ -6,9 +6,9 @@
  */
 import { checkOptions, GraphError, type OptionNames, type TargetName } from "@kiln-ml/artifact";
 import type { RunOptions } from "@kiln-ml/runtime/loader";
-import type { DeviceWishes } from "./artifact-model.ts";
+import { type DeviceWishes, openTargets } from "./artifact-model.ts";
 import type { WorkerLike } from "./channel.ts";
-import { type OpenFile, openFile, openHere, openTargets } from "./open-here.ts";
+import { type OpenFile, openFile, openHere } from "./open-here.ts";
 import type { Fetching, ModelSource, Progress } from "./source.ts";
 import type { ModelResult, ModelTensor, ModelValue } from "./values.ts";
 import { openInWorker } from "./worker-client.ts";
@@ -22,6 +22,8 @@ export interface OpenModelOptions extends Fetching, DeviceWishes {
   readonly cache?: boolean | string;
   /** Where it may run, the best first; wherever it can by default. */
   readonly targets?: readonly TargetName[];
+  /** The entry that is meant, of an artifact with several. */
+  readonly entry?: string;
   /**
    * Opens and runs it off the main thread: true for a worker of its own, or a worker or its URL,
    * whose script imports `kiln-ml/model-worker`, where a bundler does not follow `new URL`.
@@ -34,6 +36,7 @@ const openModelOptions: OptionNames<OpenModelOptions> = {
   signal: 1,
   cache: 1,
   targets: 1,
+  entry: 1,
   worker: 1,
   allowSoftware: 1,
   threadScript: 1,
@@ -66,7 +69,9 @@ export interface OpenedModel {
  *   const model = await openModel("/models/digits.kiln", { worker: true });
  *   const { result } = await model.run({ x: pixels });
  *
- * Throws ArtifactError for what cannot be had or is damaged, DeviceError for what cannot run here.
+ * Of an artifact with several entries, `entry` says which; without it one that has a single entry
+ * is opened. Throws ArtifactError for what cannot be had or is damaged, DeviceError for what cannot
+ * run here, GraphError for an entry that is not there.
  */
 export const openModel = (
   source: ModelSource,

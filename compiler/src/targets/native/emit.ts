@@ -80,7 +80,7 @@ function printFunction(w: WasmFunction, entry: string, buffers: number, lanes: n
   ].join("\n");
 }
 
-/** Declarations, one line a type. */
+/** Declarations, one line a type; a schedule need not use all that it names. */
 function locals({ locals: of }: WasmFunction, nameOf: (local: string) => string): string[] {
   const byType = new Map<string, string[]>();
   for (const [name, type] of of) {
@@ -88,5 +88,5 @@ function locals({ locals: of }: WasmFunction, nameOf: (local: string) => string)
     byType.set(type, list);
     list.push(nameOf(name));
   }
-  return [...byType].map(([type, list]) => `  ${types[type]!.c} ${list.join(", ")};`);
+  return [...byType].map(([type, list]) => `  ${types[type]!.c} UNUSED ${list.join(", ")};`);
 }

@@ -30,6 +30,7 @@ typedef double double_memory __attribute__((aligned(1), may_alias));
 typedef int32_t int_memory __attribute__((aligned(1), may_alias));
 typedef uint16_t half_memory __attribute__((aligned(1), may_alias));
 #define INLINE static inline __attribute__((always_inline, unused))
+#define UNUSED __attribute__((unused))
 #define EACH(n) for (int i = 0; i < (n); i++)
 #ifdef __clang__
 #define SHUFFLE(a, b, ...) ((vi)__builtin_shufflevector((a), (b), __VA_ARGS__))
@@ -85,7 +86,8 @@ INLINE vi max_ints(vi a, vi b) { return __builtin_ia32_pmaxsd512_mask(a, b, a, -
 INLINE vu min_words(vu a, vu b) { return (vu)__builtin_ia32_pminud512_mask((vi)a, (vi)b, (vi)a, -1); }
 INLINE vu max_words(vu a, vu b) { return (vu)__builtin_ia32_pmaxud512_mask((vi)a, (vi)b, (vi)a, -1); }
 #elif defined(__AVX2__) && defined(__FMA__) && LANES == 8 && !defined(__clang__)
-INLINE long any(vi x) { return !__builtin_ia32_ptestz256((vl)x, (vl)x); }
+typedef long long vq __attribute__((vector_size(BYTES)));
+INLINE long any(vi x) { return !__builtin_ia32_ptestz256((vq)x, (vq)x); }
 INLINE vf ceil_floats(vf x) { return __builtin_ia32_roundps256(x, 2); }
 INLINE vf floor_floats(vf x) { return __builtin_ia32_roundps256(x, 1); }
 INLINE vf trunc_floats(vf x) { return __builtin_ia32_roundps256(x, 3); }

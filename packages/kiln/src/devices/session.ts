@@ -83,7 +83,8 @@ export function checkTarget(target: TargetOption): void {
 
 /**
  * The session of a target, opened at the first call. Throws DeviceError if the machine has no such
- * device. `torch.device`.
+ * device; in place of "native", which takes a C compiler and koffi, it then is that of "wasm", and
+ * a warning says why. `torch.device`.
  *
  * @param target "auto", "js", "wasm", "native" or "webgpu".
  * @example
@@ -99,8 +100,11 @@ export function sessionFor(target: TargetOption = defaultTarget()): Promise<Sess
   if (open) return open;
   const opening = openSession(target);
   sessions.set(target, opening);
-  // A failure is not kept: the adapter may come back.
-  opening.catch(() => sessions.delete(target));
+  // Neither a failure is kept, for the adapter may come back, nor what stands in for another.
+  opening.then(
+    (session) => session.target === target || sessions.delete(target),
+    () => sessions.delete(target),
+  );
   return opening;
 }
 
@@ -108,7 +112,7 @@ async function openSession(target: TargetName): Promise<Session> {
   checkTargetName(target);
   if (target === "js") return openJs();
   if (target === "wasm") return openWasm();
-  if (target === "native") return openNative();
+  if (target === "native") return nativeOrWasm();
   if (target === "webgpu") return watch({ target, device: await openWebGpu(webGpuOptions()) });
   throw new GraphError(`compile: target ${target} has no device`);
 }
@@ -129,7 +133,26 @@ async function openWasm(): Promise<Session> {
   return watch({ target: "wasm", device });
 }
 
-async function openNative(): Promise<Session> {
+let noNative = false;
+
+/**
+ * The native session; where there is none, as without a compiler, a line that says so and wasm's,
+ * which runs the same programs.
+ */
+async function nativeOrWasm(): Promise<Session> {
+  if (noNative) return sessionFor("wasm");
+  try {
+    return await openNative();
+  } catch (error) {
+    if (!(error instanceof DeviceError)) throw error;
+    noNative = true;
+    console.warn(`${error.message.split("\n")[0]}\n  programs for native run on wasm`);
+    return sessionFor("wasm");
+  }
+}
+
+/** @internal Throws DeviceError where there is none, for whoever asks why. */
+export async function openNative(): Promise<Session> {
   const { openNativeDevice } = await devices.native();
   const { threads = "auto" } = settings;
   return watch({ target: "native", device: await openNativeDevice({ threads }) });

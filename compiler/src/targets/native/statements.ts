@@ -72,7 +72,10 @@ const stores: Readonly<Record<string, readonly [name: string, type: "f" | "s"]>>
 
 function storeText(f: CFunction, c: Code): string {
   const [name, type] = stores[c.op.name] ?? bug("emit", `C has no spelling of ${c.op.name}`);
-  return `${name}(${placeOf(f, c)}, ${cast(expression(f, c.args[1]!), type)});`;
+  const value = cast(expression(f, c.args[1]!), type);
+  const lanes = c.args[2];
+  if (lanes) return `store_some(${placeOf(f, c)}, ${value}, ${expression(f, lanes).text});`;
+  return `${name}(${placeOf(f, c)}, ${value});`;
 }
 
 /** A lane, or all of them narrowed: those are packed first where an instruction stores a word. */

@@ -30,10 +30,14 @@ import { interiorOf } from "./interior.ts";
 import { runsInLanes } from "./lanes.ts";
 import { openLane } from "./language.ts";
 import { closePartials, type LaneAcc, openPartials } from "./partial.ts";
+import { runsPast } from "./past.ts";
 import { freshLocal, laneAt, newLocal, type Printer } from "./printer.ts";
 import { openRunning, printRunning, runs, scheduleBarrier } from "./running.ts";
 
 type PrintAll = (p: Printer, body: readonly Stmt[]) => void;
+
+/** Vectors of so many lanes, those of WebAssembly, have no masks. */
+const unmasked = 4;
 
 /** Loops of at most this many iterations are written out if they say so. */
 const mostRepetitions = 64;
@@ -223,11 +227,10 @@ function printSimd(p: Printer, s: Of<"loop">, start: Dim, extent: Dim, print: Pr
  * are joined before the last elements, so that the order of a sum depends on its length alone.
  */
 function printRange(p: Printer, s: Of<"loop">, start: Dim, extent: Dim, print: PrintAll): void {
-  const { e } = p;
   const count = subDim(extent, start);
   const accs = outerAccs(p, s);
   if (maxOfDim(count) < p.width) {
-    printCounted(p, s, { from: indexText(e, start), extent, count }, () => print(p, s.body));
+    printRest(p, s, { start, extent, accs: accs.length }, print);
     return;
   }
   const group = groupOf(p, s, accs.length, count);
@@ -244,9 +247,43 @@ function printRange(p: Printer, s: Of<"loop">, start: Dim, extent: Dim, print: P
   }
   for (const partials of lanes) closePartials(p, partials);
   const done = mulDim(floorDiv(count, p.width), p.width);
-  const left = subDim(count, done);
-  const tail = { from: indexText(e, addDim(start, done)), extent, count: left };
-  printCounted(p, s, tail, () => print(p, s.body));
+  printRest(p, s, { start: addDim(start, done), extent, accs: accs.length }, print);
+}
+
+interface Rest {
+  readonly start: Dim;
+  readonly extent: Dim;
+  /** Accumulators that the loop fills and does not declare. */
+  readonly accs: number;
+}
+
+/**
+ * Fewer elements than a vector has: one by one; where there are masks, as one vector of which some
+ * lanes are stored.
+ */
+function printRest(
+  p: Printer,
+  s: Of<"loop">,
+  { start, extent, accs }: Rest,
+  print: PrintAll,
+): void {
+  const { e } = p;
+  const left = subDim(extent, start);
+  const single = isStatic(left) && left <= 1;
+  if (p.width <= unmasked || single || accs > 0 || !runsPast(s)) {
+    const bounds = { from: indexText(e, start), extent, count: left };
+    printCounted(p, s, bounds, () => print(p, s.body));
+    return;
+  }
+  const lanes = named(p, `${s.name}Left`, indexText(e, left));
+  const together = (): void =>
+    repeat(p, s, addDim(start, laneAt(p)), () => {
+      p.some = lanes;
+      inLanes(p, () => print(p, s.body));
+      p.some = undefined;
+    });
+  if (isStatic(left)) together();
+  else e.line(when(op("i32.gt_s", lanes, i32Const(0)), e.inside(s, together)));
 }
 
 /** Accumulators that the loop fills and does not declare. */

@@ -25,6 +25,8 @@ export interface Printer {
   lanes: boolean;
   /** True if the open vector lies in the cache line of the one before. */
   within: boolean;
+  /** How many lanes of the open vector are stored, where it runs past the end of its loop. */
+  some?: Code | undefined;
   /** The open loop along which addresses run. */
   running: Running | undefined;
   /**

@@ -204,6 +204,21 @@ INLINE double load_double(const char *at) { return *(const double_memory *)at; }
 INLINE vi load_same(const char *at) { return all_ints(load_int(at)); }
 INLINE vi load_first(const char *at) { return (vi){load_int(at)}; }
 INLINE void store_floats(char *at, vf x) { *(vf_memory *)at = x; }
+/* The first n lanes, which are not all. */
+#if defined(__AVX512F__) && LANES == 16
+INLINE void store_some(char *at, vf x, long n) {
+  __builtin_ia32_storeups512_mask((float *)at, x, (uint16_t)((1u << n) - 1));
+}
+#elif defined(__AVX2__) && LANES == 8
+INLINE void store_some(char *at, vf x, long n) {
+  const vi lane = {0, 1, 2, 3, 4, 5, 6, 7};
+  __builtin_ia32_maskstoreps256((vf *)at, lane < (int32_t)n, x);
+}
+#else
+INLINE void store_some(char *at, vf x, long n) {
+  EACH(LANES) if (i < n) *(int_memory *)(at + 4 * i) = ((vi)x)[i];
+}
+#endif
 INLINE void store_halves(char *at, vi x) { *(vh_memory *)at = __builtin_convertvector(x, vh); }
 INLINE void store_bytes(char *at, vi x) { *(vb_memory *)at = __builtin_convertvector(x, vb); }
 INLINE void store_int(char *at, long x) { *(int_memory *)at = (int32_t)x; }

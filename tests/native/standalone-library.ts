@@ -8,7 +8,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Artifact } from "@kiln-ml/artifact";
 import { type Dtype, fromHost, type HostArray, toHost, type Value } from "@kiln-ml/ir";
-import { type Standalone, standaloneOf } from "../../packages/kiln/src/standalone/files.ts";
+import { type Standalone, standaloneOf } from "../../packages/kiln/src/cli/standalone/files.ts";
 import { findCompiler } from "../../runtime/src/devices/native/compiler.ts";
 import { openPool } from "../../runtime/src/devices/native/executor.ts";
 

@@ -12,12 +12,13 @@ import type { Code, WasmFunction } from "../wasm/code.ts";
 import { emitWasm, functionsOf } from "../wasm/emit.ts";
 import type { CFunction } from "./c-text.ts";
 import type { CType } from "./operators.ts";
+import { printPast } from "./past.ts";
 import { reserved } from "./reserved.ts";
 import { printAll } from "./statements.ts";
 
 /** The kernel's phases as C functions, for vectors of so many lanes. */
 export function emitNative(kernel: Kernel, lanes: number): KernelText {
-  const text = emitWasm(kernel, lanes);
+  const text = emitWasm(kernel, lanes > 4 ? { width: lanes, past: printPast } : { width: lanes });
   // A number before the name tells phases apart, whatever kernels are called.
   const entry = (i: number): string => `k${i}_${kernel.name}`;
   const functions = functionsOf(text).map((f, i) =>

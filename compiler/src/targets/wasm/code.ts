@@ -112,9 +112,6 @@ export const memory = (
   { offset, base }: Address,
   ...args: readonly Code[]
 ): Code => new Code(rowOf(name), [base, ...args], offset, undefined);
-/** A store of the first lanes alone. Not of WebAssembly, which has no masks. */
-export const storeSome = ({ offset, base }: Address, v: Code, lanes: Code): Code =>
-  new Code(rowOf("v128.store"), [base, v, lanes], offset, undefined);
 /** A load or store of one lane of `v`. */
 export const memoryLane = (
   name: MemoryLaneName,

@@ -30,14 +30,10 @@ import { interiorOf } from "./interior.ts";
 import { runsInLanes } from "./lanes.ts";
 import { openLane } from "./language.ts";
 import { closePartials, type LaneAcc, openPartials } from "./partial.ts";
-import { runsPast } from "./past.ts";
 import { freshLocal, laneAt, newLocal, type Printer } from "./printer.ts";
 import { openRunning, printRunning, runs, scheduleBarrier } from "./running.ts";
 
 type PrintAll = (p: Printer, body: readonly Stmt[]) => void;
-
-/** Vectors of so many lanes, those of WebAssembly, have no masks. */
-const unmasked = 4;
 
 /** Loops of at most this many iterations are written out if they say so. */
 const mostRepetitions = 64;
@@ -68,7 +64,7 @@ export function printLoop(p: Printer, s: Of<"loop">, print: PrintAll): void {
 }
 
 /** One iteration with the loop variable standing for `at`, in the lines of the present block. */
-function repeat(p: Printer, s: Of<"loop">, at: Dim, print: () => void): void {
+export function repeat(p: Printer, s: Of<"loop">, at: Dim, print: () => void): void {
   p.e.inside(
     s,
     (scope) => {
@@ -131,7 +127,7 @@ export const printFence = (p: Printer): void => {
   if (p.running) p.e.line(scheduleBarrier(p.running));
 };
 
-const named = (p: Printer, wanted: string, value: Code): Code =>
+export const named = (p: Printer, wanted: string, value: Code): Code =>
   isCheap(value) ? value : newLocal(p, wanted, "i32", value);
 
 /** A loop over the lanes of one vector: its statements once, with lanes. */
@@ -140,7 +136,7 @@ function printVector(p: Printer, s: Of<"loop">, print: PrintAll): void {
 }
 
 /** Prints with an open lane: index expressions may then differ by it. */
-function inLanes(p: Printer, print: () => void): void {
+export function inLanes(p: Printer, print: () => void): void {
   openLane(p.e);
   p.lanes = true;
   print();
@@ -230,7 +226,7 @@ function printRange(p: Printer, s: Of<"loop">, start: Dim, extent: Dim, print: P
   const count = subDim(extent, start);
   const accs = outerAccs(p, s);
   if (maxOfDim(count) < p.width) {
-    printRest(p, s, { start, extent, accs: accs.length }, print);
+    printRest(p, s, start, extent, !accs.length, print);
     return;
   }
   const group = groupOf(p, s, accs.length, count);
@@ -247,43 +243,24 @@ function printRange(p: Printer, s: Of<"loop">, start: Dim, extent: Dim, print: P
   }
   for (const partials of lanes) closePartials(p, partials);
   const done = mulDim(floorDiv(count, p.width), p.width);
-  printRest(p, s, { start: addDim(start, done), extent, accs: accs.length }, print);
-}
-
-interface Rest {
-  readonly start: Dim;
-  readonly extent: Dim;
-  /** Accumulators that the loop fills and does not declare. */
-  readonly accs: number;
+  printRest(p, s, addDim(start, done), extent, !accs.length, print);
 }
 
 /**
- * Fewer elements than a vector has: one by one; where there are masks, as one vector of which some
- * lanes are stored.
+ * Fewer elements than a vector has: one by one, or as a vector of which some lanes are stored.
+ * `alone`: no accumulator is filled that the loop does not declare.
  */
 function printRest(
   p: Printer,
   s: Of<"loop">,
-  { start, extent, accs }: Rest,
+  start: Dim,
+  extent: Dim,
+  alone: boolean,
   print: PrintAll,
 ): void {
-  const { e } = p;
-  const left = subDim(extent, start);
-  const single = isStatic(left) && left <= 1;
-  if (p.width <= unmasked || single || accs > 0 || !runsPast(s)) {
-    const bounds = { from: indexText(e, start), extent, count: left };
-    printCounted(p, s, bounds, () => print(p, s.body));
-    return;
-  }
-  const lanes = named(p, `${s.name}Left`, indexText(e, left));
-  const together = (): void =>
-    repeat(p, s, addDim(start, laneAt(p)), () => {
-      p.some = lanes;
-      inLanes(p, () => print(p, s.body));
-      p.some = undefined;
-    });
-  if (isStatic(left)) together();
-  else e.line(when(op("i32.gt_s", lanes, i32Const(0)), e.inside(s, together)));
+  const count = subDim(extent, start);
+  if (alone && p.past?.(p, s, start, count, print)) return;
+  printCounted(p, s, { from: indexText(p.e, start), extent, count }, () => print(p, s.body));
 }
 
 /** Accumulators that the loop fills and does not declare. */

@@ -3,11 +3,11 @@ import { mkdir } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { writeFileAtomic } from "@kiln-ml/artifact/node";
 import { settings } from "../devices/settings.ts";
-import { standaloneOf } from "../standalone/files.ts";
 import { isLanguageModel } from "./compile-entries.ts";
 import { bytesText, weightBytes } from "./extents.ts";
 import { short } from "./failure.ts";
 import { exportsOf, frontOf, isGraph, loadModel, modelOf } from "./model.ts";
+import { standaloneOf } from "./standalone/files.ts";
 import { say } from "./terminal.ts";
 import { type Parsed, UsageError } from "./usage.ts";
 

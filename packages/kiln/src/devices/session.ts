@@ -31,7 +31,7 @@ export interface Session {
 const devices = {
   js: () => import("@kiln-ml/runtime/cpu"),
   wasm: () => import("@kiln-ml/runtime/wasm"),
-  native: () => import("@kiln-ml/runtime/native"),
+  native: () => import("./native-device.ts"),
 };
 
 /**
@@ -100,11 +100,8 @@ export function sessionFor(target: TargetOption = defaultTarget()): Promise<Sess
   if (open) return open;
   const opening = openSession(target);
   sessions.set(target, opening);
-  // Neither a failure is kept, for the adapter may come back, nor what stands in for another.
-  opening.then(
-    (session) => session.target === target || sessions.delete(target),
-    () => sessions.delete(target),
-  );
+  // A failure is not kept: the adapter may come back.
+  opening.catch(() => sessions.delete(target));
   return opening;
 }
 
@@ -112,7 +109,7 @@ async function openSession(target: TargetName): Promise<Session> {
   checkTargetName(target);
   if (target === "js") return openJs();
   if (target === "wasm") return openWasm();
-  if (target === "native") return nativeOrWasm();
+  if (target === "native") return openNative();
   if (target === "webgpu") return watch({ target, device: await openWebGpu(webGpuOptions()) });
   throw new GraphError(`compile: target ${target} has no device`);
 }
@@ -133,29 +130,13 @@ async function openWasm(): Promise<Session> {
   return watch({ target: "wasm", device });
 }
 
-let noNative = false;
-
-/**
- * The native session; where there is none, as without a compiler, a line that says so and wasm's,
- * which runs the same programs.
- */
-async function nativeOrWasm(): Promise<Session> {
-  if (noNative) return sessionFor("wasm");
-  try {
-    return await openNative();
-  } catch (error) {
-    if (!(error instanceof DeviceError)) throw error;
-    noNative = true;
-    console.warn(`${error.message.split("\n")[0]}\n  programs for native run on wasm`);
-    return sessionFor("wasm");
-  }
-}
-
-/** @internal Throws DeviceError where there is none, for whoever asks why. */
-export async function openNative(): Promise<Session> {
-  const { openNativeDevice } = await devices.native();
-  const { threads = "auto" } = settings;
-  return watch({ target: "native", device: await openNativeDevice({ threads }) });
+/** That of wasm where this machine has none. */
+async function openNative(): Promise<Session> {
+  const device = await (await devices.native()).nativeIfHere();
+  if (device) return watch({ target: "native", device });
+  // Not kept under the other's name: it may be lost.
+  sessions.delete("native");
+  return sessionFor("wasm");
 }
 
 /** Where things live that no program has been compiled for. */

@@ -3,7 +3,7 @@
  * a Makefile. Runs no compiler. docs/decisions/native-target.md
  */
 import { type Artifact, ArtifactError, type Extent, evaluateExtent } from "@kiln-ml/artifact";
-import { nominalDims } from "../devices/placement.ts";
+import { nominalDims } from "../../devices/placement.ts";
 import { identifier } from "./c-text.ts";
 import { interfaceText } from "./interface-text.ts";
 import { makeText } from "./make-text.ts";

@@ -3,10 +3,14 @@
  * load along memory or one element for all, so that what is read beyond lies in the line behind,
  * which is there (`LinearMemory` keeps as much free), and that compute nothing that traps.
  */
-import { type Dim, type Dtype, isFloat, symbolsIn } from "@kiln-ml/ir";
+import { addDim, type Dim, type Dtype, isFloat, isStatic, symbolsIn } from "@kiln-ml/ir";
 import type { Of } from "../../kernel/kernel.ts";
 import { strideOf } from "../../kernel/stride.ts";
 import { walkStmts } from "../../kernel/walk.ts";
+import { indexText } from "../index-text.ts";
+import { i32Const, op, when } from "../wasm/code.ts";
+import { inLanes, named, repeat } from "../wasm/loops.ts";
+import { laneAt, type Vectors } from "../wasm/printer.ts";
 
 /** Stores of other widths have no masks. */
 const masked: readonly Dtype[] = ["f32", "i32", "u32"];
@@ -14,8 +18,21 @@ const masked: readonly Dtype[] = ["f32", "i32", "u32"];
 /** Ops that trap on some integers. */
 const traps = new Set(["div", "rem", "pow"]);
 
+/** The rest of a loop as one vector; false where it may not be, or is no more than an element. */
+export const printPast: NonNullable<Vectors["past"]> = (p, s, start, count, print) => {
+  if ((isStatic(count) && count <= 1) || !runsPast(s)) return false;
+  const { e } = p;
+  const some = named(p, `${s.name}Left`, indexText(e, count));
+  const at = addDim(start, laneAt(p));
+  p.some = [some];
+  const lines = e.inside(s, () => repeat(p, s, at, () => inLanes(p, () => print(p, s.body))));
+  p.some = [];
+  e.line(when(op("i32.gt_s", some, i32Const(0)), lines));
+  return true;
+};
+
 /** True for a loop that runs in lanes and whose last vector may have surplus lanes. */
-export function runsPast(s: Of<"loop">): boolean {
+function runsPast(s: Of<"loop">): boolean {
   const moves = (d: Dim | undefined): boolean => d !== undefined && symbolsIn(d).has(s.name);
   let may = true;
   walkStmts(s.body, {

@@ -70,7 +70,7 @@ export const limits = {
   "runtime loader": 22,
   "runtime loader with wasm": 26.5,
   "kiln-ml, compile for wasm": 166.5,
-  "kiln-ml/nn, training on wasm": 177.5,
+  "kiln-ml/nn, training on wasm": 177.6,
 } as const satisfies Partial<Record<keyof typeof pages, number>>;
 
 export interface PageSize {

@@ -5,8 +5,8 @@
  *
  * The CPU table is `--cpu [--peers] [--only NAME,NAME] [--threads 1,2] [--samples 9] [--target
  * wasm]`, with `--against COMMIT` beside an earlier tree, none of whose rows may be 3 % faster;
- * `--cold [--target wasm]` times whole processes; `--models` times networks from ONNX files against
- * ONNX Runtime. `--onnxruntime [--threads 1,2]` and `--tfjs [--target wasm|webgpu]` are people's
+ * `--cold [--target wasm]` times whole processes; `--models [--target native]` times networks from ONNX files
+ * against ONNX Runtime. `--onnxruntime [--threads 1,2]` and `--tfjs [--target wasm|webgpu]` are people's
  * programs unchanged, on Kiln beside onnxruntime-web and beside tfjs's own backends. `--llm
  * [--peers] [--quick] [--slow] [--target js]` is language models by shape, prefill and decode, with
  * llama.cpp, transformers.js and wllama beside them.
@@ -86,7 +86,7 @@ const suites: Readonly<Record<string, (selected: Selected) => Row[] | Promise<Ro
   train: async (selected) => (await import("./train/rows.ts")).trainRows(selected),
   cpu: cpuTableRows,
   models: async (selected) =>
-    (await import("./onnx/rows.ts")).modelRows(selected, Number(options.samples ?? 9)),
+    (await import("./onnx/rows.ts")).modelRows(selected, Number(options.samples ?? 9), cpuTarget),
   onnxruntime: async (selected) =>
     (await import("./faces/onnxruntime.ts")).onnxRuntimeRows(selected, {
       samples: Number(options.samples ?? 9),
@@ -140,9 +140,10 @@ async function bundleForCard(path: string): Promise<void> {
 async function main(): Promise<void> {
   if (options.gpu) return bundleForCard(options.gpu);
   const pattern = new RegExp(options.only ?? "");
-  // With the CPU table or language models, `--peers` asks for its peers.
+  // With the CPU table, networks or language models, `--peers` asks for its peers.
   const chosen = Object.keys(suites).filter(
-    (name) => name in options && !(name === "peers" && (options.cpu || options.llm)),
+    (name) =>
+      name in options && !(name === "peers" && (options.cpu || options.llm || options.models)),
   );
   if (chosen.length === 0) {
     console.log(

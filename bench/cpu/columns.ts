@@ -15,7 +15,11 @@ export interface Column {
 
 export const ours: Column = { name: "kiln", kind: "ours", threaded: true };
 
+/** Beside native code: what a machine without a compiler takes. */
+const ourWasm: Column = { name: "kiln wasm", kind: "web", threaded: true };
+
 export const peers: readonly Column[] = [
+  ourWasm,
   { name: "jax-js", kind: "web", threaded: true },
   { name: "tfjs wasm", kind: "web", threaded: true },
   { name: "tfjs cpu", kind: "web", threaded: false },
@@ -81,6 +85,10 @@ function torchCommand(python: string, threads: number): Command {
   return { file: python, args: ["bench/cpu/adapters/pytorch.py"], env };
 }
 
+/** Peers that are asked for and that this machine does not have, with the reason. */
+export const absentPeers = (withPeers: boolean): readonly (readonly [string, string])[] =>
+  withPeers && !pythonWithTorch() ? [["PyTorch", "no Python here has torch"]] : [];
+
 /** Processes of ours and, if asked, of every peer that this machine has. None is started. */
 export async function peersFor(
   target: string,
@@ -88,10 +96,12 @@ export async function peersFor(
   withPeers: boolean,
 ): Promise<Peer[]> {
   const list = threads.map((count) => new Peer(ours.name, count, ourCommand(target, count)));
+  if (target === "native")
+    list.push(...threads.map((n) => new Peer(ourWasm.name, n, ourCommand("wasm", n))));
   if (!withPeers) return list;
   installPeers();
   const python = pythonWithTorch();
-  for (const { name, threaded } of peers) {
+  for (const { name, threaded } of peers.filter((p) => p !== ourWasm)) {
     const counts = threaded ? threads : [1];
     const adapter = adapters[name];
     if (!adapter) {

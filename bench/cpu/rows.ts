@@ -14,8 +14,12 @@ export interface Result {
 
 /** The largest relative distance between results that still counts as equal maths. */
 export const tolerance = 1e-4;
-/** Times as fast as the best web peer, as a geometric mean over the rows. */
-const leastMean = 2;
+type Kind = "web" | "native";
+/** Times as fast as the best peer of a kind, as a geometric mean over the rows. */
+const leastMean: Readonly<Record<Kind, number>> = { web: 2, native: 1.2 };
+
+/** Whom a target is measured against: machine code against machine code. */
+export const rivalsOf = (target: string): Kind => (target === "native" ? "native" : "web");
 
 const kinds = new Map(peers.map(({ name, kind }) => [name, kind]));
 const single = new Set(peers.filter(({ threaded }) => !threaded).map(({ name }) => name));
@@ -24,7 +28,7 @@ export const ourTime = (r: Result, threads: number): Measured | undefined =>
   r.measured.find((m) => m.name === ours.name && m.threads === threads);
 
 /** The fastest peer of a kind with as many threads, or with one where it has no more. */
-export function best(r: Result, kind: "web" | "native", threads: number): Measured | undefined {
+export function best(r: Result, kind: Kind, threads: number): Measured | undefined {
   const able = r.measured.filter(
     (m) => m.timing && kinds.get(m.name) === kind && (m.threads === threads || single.has(m.name)),
   );
@@ -32,7 +36,7 @@ export function best(r: Result, kind: "web" | "native", threads: number): Measur
 }
 
 /** How many times faster ours is; undefined where either has no time. */
-export function ratioTo(r: Result, kind: "web" | "native", threads: number): number | undefined {
+export function ratioTo(r: Result, kind: Kind, threads: number): number | undefined {
   const [mine, theirs] = [ourTime(r, threads)?.timing, best(r, kind, threads)?.timing];
   return mine && theirs && theirs.median / mine.median;
 }
@@ -42,14 +46,18 @@ export const threadsOf = (count: number): string => (count === 1 ? "1 thread" : 
 export const counted = (results: readonly Result[]): Result[] =>
   results.filter(({ workload }) => workload.goalMs !== undefined);
 
-export function behind(results: readonly Result[], threads: number): string[] {
+export function behind(results: readonly Result[], threads: number, kind: Kind = "web"): string[] {
   return counted(results)
-    .filter((r) => !((ratioTo(r, "web", threads) ?? 1) >= 1))
+    .filter((r) => !((ratioTo(r, kind, threads) ?? 1) >= 1))
     .map(({ workload }) => workload.name);
 }
 
-export function meanRatio(results: readonly Result[], threads: number): number | undefined {
-  const ratios = counted(results).flatMap((r) => ratioTo(r, "web", threads) ?? []);
+export function meanRatio(
+  results: readonly Result[],
+  threads: number,
+  kind: Kind = "web",
+): number | undefined {
+  const ratios = counted(results).flatMap((r) => ratioTo(r, kind, threads) ?? []);
   if (ratios.length === 0) return undefined;
   return Math.exp(ratios.reduce((sum, x) => sum + Math.log(x), 0) / ratios.length);
 }
@@ -59,17 +67,22 @@ function ourRow(r: Result, target: string, m: Measured): Row {
   const { workload } = r;
   const metric = `time, ${threadsOf(m.threads)}`;
   const base = { case: workload.name, target, metric, unit: "ms" };
-  const goal = m.threads === 1 ? workload.goalMs : undefined;
+  const rivals = rivalsOf(target);
+  const goal = m.threads === 1 && rivals === "web" ? workload.goalMs : undefined;
   if (!m.timing) {
     const missed = goal === undefined ? {} : { goal: `≤ ${goal}`, met: false };
     return { ...base, value: null, ...missed, note: m.error ?? "no time" };
   }
-  const native = best(r, "native", m.threads);
-  const note = native ? { note: `${native.name} ${native.timing!.median.toPrecision(3)}` } : {};
+  const other = best(r, rivals === "web" ? "native" : "web", m.threads);
+  const note = other ? { note: `${other.name} ${other.timing!.median.toPrecision(3)}` } : {};
   const timed = { ...base, value: m.timing.median, spread: m.timing.spread, ...note };
-  const web = best(r, "web", m.threads);
-  const against = web
-    ? compared({ ...timed, peer: web.name, peerValue: web.timing!.median })
+  const rival = best(r, rivals, m.threads);
+  const least = workload.goalMs !== undefined ? (workload.ofNative ?? 1) : undefined;
+  const against = rival
+    ? compared(
+        { ...timed, peer: rival.name, peerValue: rival.timing!.median },
+        rivals === "native" ? least : undefined,
+      )
     : timed;
   return bounded(against as Row & { value: number }, goal);
 }
@@ -102,19 +115,26 @@ export function rowsOf(r: Result, target: string): Row[] {
   return [...times, ...agreement(r, target)];
 }
 
-/** Over all workloads: the mean, and how many are behind the best web peer. */
+/** A row for each peer that is not here, so that its absence is seen in what is saved. */
+export const absentRows = (absent: readonly (readonly [name: string, why: string])[]): Row[] =>
+  absent.map(([name, why]) => {
+    return { case: "all", target: name, metric: "time", value: null, unit: "ms", note: why };
+  });
+
+/** Over all workloads: the mean, and how many are behind the best peer of the target's rivals. */
 export function summaryRows(
   results: readonly Result[],
   target: string,
   threads: readonly number[],
 ): Row[] {
   return threads.flatMap((count): Row[] => {
-    const mean = meanRatio(results, count);
+    const rivals = rivalsOf(target);
+    const mean = meanRatio(results, count, rivals);
     if (mean === undefined) return [];
-    const base = { case: "all", target, peer: "best web peer" };
-    const late = behind(results, count);
+    const base = { case: "all", target, peer: `best ${rivals} peer` };
+    const late = behind(results, count, rivals);
     const metric = (what: string): string => `${what}, ${threadsOf(count)}`;
-    const goal = { goal: `≥ ${leastMean}`, met: mean >= leastMean };
+    const goal = { goal: `≥ ${leastMean[rivals]}`, met: mean >= leastMean[rivals] };
     return [
       { ...base, metric: metric("geometric mean of ratios"), value: mean, unit: "×", ...goal },
       {

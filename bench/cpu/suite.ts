@@ -5,10 +5,10 @@
 import { cpus, loadavg } from "node:os";
 import type { Row } from "../row.ts";
 import { againstRows, sidesFor } from "./against.ts";
-import { peersFor, relaxedFlag } from "./columns.ts";
+import { absentPeers, peersFor, relaxedFlag } from "./columns.ts";
 import { measure } from "./measure.ts";
 import type { Peer } from "./peer.ts";
-import { type Result, rowsOf, summaryRows } from "./rows.ts";
+import { absentRows, type Result, rowsOf, summaryRows } from "./rows.ts";
 import { cpuSummary, cpuTable, cpuTroubles, mismatch, progress } from "./table.ts";
 import { workloads } from "./workloads.ts";
 
@@ -74,11 +74,17 @@ export async function cpuRows(options: CpuOptions): Promise<Row[]> {
     return results.flatMap((r) => againstRows(r.workload.name, target, r.measured));
   const rows = results.flatMap((r) => rowsOf(r, target));
   const differing = rows.filter((r) => r.metric === "difference" && r.met === false);
-  console.log(`\n${cpuTable(results, threads)}\n`);
+  const absent = absentPeers(withPeers);
+  console.log(`\n${cpuTable(results, threads, target)}\n`);
+  for (const [name, why] of absent) console.log(`${name} is not measured: ${why}`);
   const troubles = differing.map((r) => mismatch(r.case, r.value, r.note));
-  for (const text of [...cpuSummary(results, threads), ...cpuTroubles(results), ...troubles])
+  for (const text of [
+    ...cpuSummary(results, threads, target),
+    ...cpuTroubles(results),
+    ...troubles,
+  ])
     console.log(text);
   // A time of another computation is no time, goals or not.
   if (differing.length) process.exitCode = 1;
-  return [...rows, ...summaryRows(results, target, threads)];
+  return [...rows, ...absentRows(absent), ...summaryRows(results, target, threads)];
 }

@@ -5,7 +5,16 @@
 import { digits } from "../row.ts";
 import { ours, peers } from "./columns.ts";
 import type { Measured } from "./measure.ts";
-import { behind, meanRatio, ourTime, type Result, ratioTo, tolerance } from "./rows.ts";
+import {
+  behind,
+  counted,
+  meanRatio,
+  ourTime,
+  type Result,
+  ratioTo,
+  rivalsOf,
+  tolerance,
+} from "./rows.ts";
 
 function cell(m: Measured | undefined): string {
   if (!m) return "–";
@@ -28,15 +37,19 @@ function ratios(r: Result, kind: "web" | "native", threads: readonly number[]): 
   );
 }
 
-function goalOf(r: Result): string {
-  const { goalMs } = r.workload;
+function goalOf(r: Result, target: string): string {
+  const { goalMs, ofNative = 1 } = r.workload;
   if (goalMs === undefined) return "–";
+  if (rivalsOf(target) === "native") {
+    const ratio = ratioTo(r, "native", 1);
+    return `≥ ${ofNative}× ${ratio === undefined ? "?" : ratio >= ofNative ? "met" : "MISSED"}`;
+  }
   const time = ourTime(r, 1)?.timing?.median;
   const verdict = time === undefined ? "?" : time <= goalMs ? "met" : "MISSED";
   return `≤ ${goalMs} ${verdict}`;
 }
 
-function line(r: Result, threads: readonly number[]): string[] {
+function line(r: Result, threads: readonly number[], target: string): string[] {
   const timesOf = (name: string, counts: readonly number[]): string =>
     joined(
       counts.map((count) => cell(r.measured.find((m) => m.name === name && m.threads === count))),
@@ -47,11 +60,15 @@ function line(r: Result, threads: readonly number[]): string[] {
     ...peers.map(({ name, threaded }) => timesOf(name, threaded ? threads : [1])),
     ratios(r, "web", threads),
     ratios(r, "native", threads),
-    goalOf(r),
+    goalOf(r, target),
   ];
 }
 
-export function cpuTable(results: readonly Result[], threads: readonly number[]): string {
+export function cpuTable(
+  results: readonly Result[],
+  threads: readonly number[],
+  target: string,
+): string {
   const head = [
     `ms, threads ${threads.join(" / ")}`,
     ours.name,
@@ -60,7 +77,7 @@ export function cpuTable(results: readonly Result[], threads: readonly number[])
     "of native",
     "goal, 1 thread",
   ];
-  const lines = [head, ...results.map((r) => line(r, threads))];
+  const lines = [head, ...results.map((r) => line(r, threads, target))];
   const used = head.map((_, i) => lines.slice(1).some((l) => l[i] !== "–"));
   const shown = lines.map((l) => l.filter((_, i) => used[i]));
   const widths = shown[0]!.map((_, i) => Math.max(...shown.map((l) => l[i]!.length)));
@@ -82,13 +99,20 @@ export const progress = ({ workload, measured }: Result): string =>
     .join(", ")}`;
 
 /** What is asked of the whole: the mean, and no row behind. */
-export function cpuSummary(results: readonly Result[], threads: readonly number[]): string[] {
-  return threads.flatMap((count) => {
-    const mean = meanRatio(results, count);
-    if (mean === undefined) return [];
-    const late = behind(results, count);
-    return `threads ${count}: ${mean.toFixed(2)}× the best web peer in the geometric mean; behind: ${late.join(", ") || "none"}`;
-  });
+export function cpuSummary(
+  results: readonly Result[],
+  threads: readonly number[],
+  target: string,
+): string[] {
+  const kinds = rivalsOf(target) === "web" ? (["web"] as const) : (["native", "web"] as const);
+  return threads.flatMap((count) =>
+    kinds.flatMap((kind) => {
+      const mean = meanRatio(results, count, kind);
+      if (mean === undefined) return [];
+      const late = behind(results, count, kind);
+      return `threads ${count}: ${mean.toFixed(2)}× the best ${kind} peer in the geometric mean of ${counted(results).length} rows; behind: ${late.join(", ") || "none"}`;
+    }),
+  );
 }
 
 /** Results that are not equal, and processes that failed. */

@@ -68,7 +68,8 @@ function hash(name: string): number {
 }
 
 function chosenTargets(): OurTarget[] {
-  const asked = options.target ?? [...targetNames];
+  // A C compiler takes a second for each of thousands of models: native is run where it is named.
+  const asked = options.target ?? targetNames.filter((t) => t !== "native");
   const unknown = asked.find((t) => !targetNames.includes(t as OurTarget));
   if (unknown) throw new RangeError(`conformance: no target ${unknown}; there are ${targetNames}`);
   return asked as OurTarget[];

@@ -26,7 +26,7 @@ export interface Engine {
   readonly open: (file: ModelFile) => Promise<Opened>;
 }
 
-export const targetNames = ["wasm", "js", "webgpu"] as const;
+export const targetNames = ["wasm", "native", "js", "webgpu"] as const;
 export type OurTarget = (typeof targetNames)[number];
 /** A target of ours, or a package of ONNX Runtime. */
 export type EngineName = OurTarget | "onnxruntime-node" | "onnxruntime-web";

@@ -3,6 +3,7 @@
  */
 import { setThreads, useDevice } from "../../packages/kiln/src/index.ts";
 import { loadOnnx, type OnnxModel } from "../../packages/kiln/src/onnx.ts";
+import { openNativeDevice } from "../../runtime/src/devices/native.ts";
 import { openWebGpu } from "../../runtime/src/index.ts";
 import type { Engine, OurTarget } from "./engine.ts";
 import type { Tensors } from "./values.ts";
@@ -12,6 +13,7 @@ type Inputs = Parameters<OnnxModel["run"]>[0];
 export async function kilnEngine(target: OurTarget, threads: number): Promise<Engine> {
   if (target === "webgpu") useDevice(await openWebGpu({ allowSoftware: true }));
   if (target === "wasm") setThreads(threads);
+  if (target === "native") useDevice(await openNativeDevice({ threads }));
   return {
     name: target,
     open: async ({ name, bytes, beside, dims }) => {

@@ -1,5 +1,5 @@
 /**
- * `npm run models [-- --only PATTERN] [--target wasm|js|webgpu] [--samples N] [--no-graphs]
+ * `npm run models [-- --only PATTERN] [--target wasm|native|js|webgpu] [--samples N] [--no-graphs]
  * [--no-browser] [--json] [--strict]`: real networks against ONNX Runtime on the same inputs:
  * largest error, CPU time of a unit on one thread next to ORT's on wasm and native, kernels, peak
  * memory, compile time, compiles for further sizes. What is not there is named.

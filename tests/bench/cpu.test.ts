@@ -7,7 +7,16 @@ import { againstRows } from "../../bench/cpu/against.ts";
 import { difference, type Measured } from "../../bench/cpu/measure.ts";
 import { encodeOnnx } from "../../bench/cpu/onnx.ts";
 import type { Check } from "../../bench/cpu/protocol.ts";
-import { behind, meanRatio, type Result, ratioTo, rowsOf } from "../../bench/cpu/rows.ts";
+import {
+  absentRows,
+  behind,
+  meanRatio,
+  type Result,
+  ratioTo,
+  rowsOf,
+  summaryRows,
+} from "../../bench/cpu/rows.ts";
+import { cpuTable } from "../../bench/cpu/table.ts";
 import { floats, permuted, workloadNamed } from "../../bench/cpu/workloads.ts";
 
 const one: readonly Check[] = [
@@ -57,6 +66,28 @@ test("the mean is geometric, and rows for information count nowhere", () => {
   const results = [fast("sum0", 8), fast("sum1", 0.5), fast("chain64", 0.001)];
   assert.ok(Math.abs(meanRatio(results, 1)! - 2) < 1e-12);
   assert.equal(behind(results, 1), ["sum1"]);
+});
+
+test("native code is measured against native peers, twice as fast on rows, and wasm is beside it", () => {
+  const row = result(
+    "softmax",
+    took("kiln", 1, 4),
+    took("kiln wasm", 1, 9),
+    took("ORT native", 1, 12),
+    took("PyTorch", 1, 7),
+  );
+  const [time] = rowsOf(row, "native");
+  assert.equal([time!.peer, time!.ratio, time!.goal, time!.met], ["PyTorch", 1.75, "≥ 2×", false]);
+  assert.is(time!.note, "kiln wasm 9.00");
+  const [mean, late] = summaryRows([row], "native", [1]);
+  assert.equal([mean!.value, mean!.goal, late!.value], [1.75, "≥ 1.2", 0]);
+  assert.match(cpuTable([row], [1], "native"), "≥ 2× MISSED");
+  assert.match(cpuTable([row], [1], "wasm"), "≤ 5 met");
+  const [absent] = absentRows([["PyTorch", "no Python here has torch"]]);
+  assert.equal(
+    [absent!.target, absent!.value, absent!.note],
+    ["PyTorch", null, "no Python here has torch"],
+  );
 });
 
 test("results of a training step are compared after as many steps", () => {

@@ -1,15 +1,17 @@
 /**
  * The native target: random programs against the reference, as wasm's are
- * (tests/property/wasm-agrees.test.ts), on two threads. A C compiler takes longer than an engine's,
+ * (tests/property/wasm-agrees.test.ts), on two threads, on this
+ * machine and on those whose vectors are narrower. A C compiler takes longer than an engine's,
  * so that a sample of programs is compiled as one.
  */
 import type { Tensor, Value } from "@kiln-ml/ir";
+import { openNativeDevice } from "@kiln-ml/runtime/native";
 import fc from "fast-check";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import type { Program } from "../../compiler/src/program.ts";
 import { type RandomProgram, randomProgram } from "../support/graphs.ts";
-import { nativeOptions, nativeTest } from "../support/native.ts";
+import { machines } from "../support/native-machines.ts";
 import { evaluateProgram, printProgram } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
 import { runs } from "../support/setup.ts";
@@ -38,18 +40,23 @@ function joined(sample: readonly RandomProgram[]) {
   return { program, feeds };
 }
 
-for (const fusion of [true, false])
-  nativeTest(`native agrees with the reference, fusion ${fusion}`, async (device) => {
-    const sample = fc.sample(randomProgram({ maxDepth: 6 }), { numRuns: runs(30) });
-    const { program, feeds } = joined(sample);
-    const want = evaluateProgram(program, feeds);
-    const { values } = await runProgram(program, feeds, {}, device, { ...nativeOptions, fusion });
-    values.forEach((v, i) => {
-      assert.ok(
-        agrees(v, want[i]!),
-        `result ${i}: got ${v.data}, want ${want[i]!.data}\n${printProgram(program)}`,
-      );
+for (const machine of machines)
+  for (const fusion of [true, false])
+    machine.test(`programs agree with the reference, fusion ${fusion}`, async ({ command }) => {
+      const device = await openNativeDevice({ threads: 2, poison: true, compiler: command });
+      const sample = fc.sample(randomProgram({ maxDepth: 6 }), { numRuns: runs(machine.share) });
+      const { program, feeds } = joined(sample);
+      const want = evaluateProgram(program, feeds);
+      const features = [...device.features];
+      const options = { target: "native", features, fusion } as const;
+      const { values } = await runProgram(program, feeds, {}, device, options);
+      values.forEach((v, i) => {
+        assert.ok(
+          agrees(v, want[i]!),
+          `result ${i}: got ${v.data}, want ${want[i]!.data}\n${printProgram(program)}`,
+        );
+      });
+      device.destroy();
     });
-  });
 
 test.run();

@@ -4,7 +4,7 @@
  */
 import { evaluateExtent, type KernelText } from "@kiln-ml/artifact";
 import { LinearMemory } from "../../runtime/src/devices/linear-memory.ts";
-import { findCompiler } from "../../runtime/src/devices/native/compiler.ts";
+import { type Compiler, findCompiler } from "../../runtime/src/devices/native/compiler.ts";
 import {
   loadTable,
   makeLibrary,
@@ -25,8 +25,9 @@ const hostOf = (a: TypedArray): Uint8Array => new Uint8Array(a.buffer, a.byteOff
 export async function runNative(
   calls: readonly NativeCall[],
   level: "-O1" | "-O2" = "-O1",
+  found?: Compiler,
 ): Promise<void> {
-  const found = await findCompiler();
+  found ??= await findCompiler();
   const flags = found.flags.map((f) => (f === "-O2" ? level : f));
   const compiler = { ...found, flags, identity: `${found.identity} ${level}` };
   const pool = await openPool(compiler);

@@ -21,6 +21,11 @@ import { WasmDriver, type WasmOptions } from "./wasm.ts";
 import { WasmProgram } from "./wasm-program.ts";
 import { inNode, nodeModule, threadsWanted } from "./wasm-threads.ts";
 
+/** @internal What programs of C are written in, and how they sort. */
+export { header as nativeHeader } from "./native/header.ts";
+/** @internal */
+export { sorting as nativeSorting } from "./native/library-text.ts";
+
 export interface NativeOptions extends Pick<WasmOptions, "threads" | "maxBytes" | "poison"> {
   /** The compiler's command; by default that of `KILN_CC`, or `cc`, `gcc` or `clang`. */
   readonly compiler?: string;

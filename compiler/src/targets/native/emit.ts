@@ -12,12 +12,13 @@ import type { Code, WasmFunction } from "../wasm/code.ts";
 import { emitWasm, functionsOf } from "../wasm/emit.ts";
 import type { CFunction } from "./c-text.ts";
 import type { CType } from "./operators.ts";
+import { printPast } from "./past.ts";
 import { reserved } from "./reserved.ts";
 import { printAll } from "./statements.ts";
 
 /** The kernel's phases as C functions, for vectors of so many lanes. */
 export function emitNative(kernel: Kernel, lanes: number): KernelText {
-  const text = emitWasm(kernel, lanes);
+  const text = emitWasm(kernel, lanes > 4 ? { width: lanes, past: printPast } : { width: lanes });
   // A number before the name tells phases apart, whatever kernels are called.
   const entry = (i: number): string => `k${i}_${kernel.name}`;
   const functions = functionsOf(text).map((f, i) =>
@@ -80,7 +81,7 @@ function printFunction(w: WasmFunction, entry: string, buffers: number, lanes: n
   ].join("\n");
 }
 
-/** Declarations, one line a type. */
+/** Declarations, one line a type; a schedule need not use all that it names. */
 function locals({ locals: of }: WasmFunction, nameOf: (local: string) => string): string[] {
   const byType = new Map<string, string[]>();
   for (const [name, type] of of) {
@@ -88,5 +89,5 @@ function locals({ locals: of }: WasmFunction, nameOf: (local: string) => string)
     byType.set(type, list);
     list.push(nameOf(name));
   }
-  return [...byType].map(([type, list]) => `  ${types[type]!.c} ${list.join(", ")};`);
+  return [...byType].map(([type, list]) => `  ${types[type]!.c} UNUSED ${list.join(", ")};`);
 }

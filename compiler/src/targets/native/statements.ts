@@ -13,6 +13,18 @@ const braces = (head: string, body: readonly string[], tail = ""): string[] => [
   `}${tail}`,
 ];
 
+/** A condition without parentheses around all of it, which look like an assignment in doubt. */
+function bare(text: string): string {
+  if (!text.startsWith("(")) return text;
+  let depth = 0;
+  for (let i = 0; i < text.length; i++) {
+    if (text[i] === "(") depth++;
+    else if (text[i] === ")" && --depth === 0)
+      return i === text.length - 1 ? text.slice(1, -1) : text;
+  }
+  return text;
+}
+
 export const printAll = (f: CFunction, list: readonly Code[]): string[] =>
   list.flatMap((c) => statement(f, c));
 
@@ -24,6 +36,7 @@ export function statement(f: CFunction, c: Code): string[] {
       return [
         `// ${String(immediate)
           .replace(/[\r\n]/g, " ")
+          .replaceAll("??", "? ?")
           .replace(/\\\s*$/, "\\.")}`,
       ];
     case "local":
@@ -59,7 +72,10 @@ const stores: Readonly<Record<string, readonly [name: string, type: "f" | "s"]>>
 
 function storeText(f: CFunction, c: Code): string {
   const [name, type] = stores[c.op.name] ?? bug("emit", `C has no spelling of ${c.op.name}`);
-  return `${name}(${placeOf(f, c)}, ${cast(expression(f, c.args[1]!), type)});`;
+  const value = cast(expression(f, c.args[1]!), type);
+  const lanes = c.args[2];
+  if (lanes) return `store_some(${placeOf(f, c)}, ${value}, ${expression(f, lanes).text});`;
+  return `${name}(${placeOf(f, c)}, ${value});`;
 }
 
 /** A lane, or all of them narrowed: those are packed first where an instruction stores a word. */
@@ -91,12 +107,12 @@ function branchText(f: CFunction, { op, args, immediate }: Code): string {
   const at = f.labels.findLastIndex(([label]) => label === immediate);
   if (at < 0) bug("emit", `no block is called ${immediate}`);
   const jump = `goto ${f.labels[at]![1]};`;
-  return op.name === "br" ? jump : `if (${expression(f, args[0]!).text}) ${jump}`;
+  return op.name === "br" ? jump : `if (${bare(expression(f, args[0]!).text)}) ${jump}`;
 }
 
 function whenText(f: CFunction, { args }: Code): string[] {
   const [condition, then, otherwise] = args;
-  const head = `if (${expression(f, condition!).text}) `;
+  const head = `if (${bare(expression(f, condition!).text)}) `;
   const lines = braces(head, printAll(f, then!.args));
   return otherwise
     ? [...lines.slice(0, -1), ...braces("} else ", printAll(f, otherwise.args))]
@@ -113,7 +129,7 @@ function loopText(f: CFunction, { args, immediate }: Code): string[] {
   const body = args.slice(0, -1);
   if (repeats && !jumps(body, immediate) && !jumps(last.args, immediate)) {
     const lines = printAll(f, body);
-    return braces("do ", lines, ` while (${expression(f, last.args[0]!).text});`);
+    return braces("do ", lines, ` while (${bare(expression(f, last.args[0]!).text)});`);
   }
   return labelled(f, immediate as string, (label) => [
     `${label}:;`,

@@ -42,6 +42,7 @@ import {
   newLocal,
   type Printer,
   scalarOf,
+  type Vectors,
   varies,
   type WasmEmitter,
 } from "./printer.ts";
@@ -61,11 +62,11 @@ interface PhaseBody {
  * The kernel's functions. Its text, WAT, is a view that is made when somebody reads it: to print
  * it always was half of the time that a cold process took to compile.
  */
-export function emitWasm(kernel: Kernel, width = 4): KernelText {
+export function emitWasm(kernel: Kernel, vectors: Vectors = { width: 4 }): KernelText {
   const arrays = placeArrays(kernel.body);
   const parts = phasesOf(kernel.body);
   const entry = (i: number): string => (parts.length === 1 ? kernel.name : `${kernel.name}.${i}`);
-  const functions = parts.map((part, i) => printPhase(kernel, entry(i), part, arrays.at, width));
+  const functions = parts.map((part, i) => printPhase(kernel, entry(i), part, arrays.at, vectors));
   const text: KernelText = {
     name: kernel.name,
     // Made when somebody reads it.
@@ -159,7 +160,7 @@ function printPhase(
   entry: string,
   part: PhaseBody,
   arrays: ReadonlyMap<string, Dim>,
-  width: number,
+  vectors: Vectors,
 ): WasmFunction {
   // Facts are those of the phase: what another phase changes does not change here.
   const body = [...part.head, ...part.body];
@@ -169,13 +170,14 @@ function printPhase(
   );
   const p: Printer = {
     e,
-    width,
+    ...vectors,
     locals: new Map(),
     calls: new Set(),
     lanes: false,
     within: false,
     running: undefined,
     partials: new Map(),
+    some: [],
     arrays,
   };
   const params = bindParams(e);

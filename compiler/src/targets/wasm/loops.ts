@@ -64,7 +64,7 @@ export function printLoop(p: Printer, s: Of<"loop">, print: PrintAll): void {
 }
 
 /** One iteration with the loop variable standing for `at`, in the lines of the present block. */
-function repeat(p: Printer, s: Of<"loop">, at: Dim, print: () => void): void {
+export function repeat(p: Printer, s: Of<"loop">, at: Dim, print: () => void): void {
   p.e.inside(
     s,
     (scope) => {
@@ -127,7 +127,7 @@ export const printFence = (p: Printer): void => {
   if (p.running) p.e.line(scheduleBarrier(p.running));
 };
 
-const named = (p: Printer, wanted: string, value: Code): Code =>
+export const named = (p: Printer, wanted: string, value: Code): Code =>
   isCheap(value) ? value : newLocal(p, wanted, "i32", value);
 
 /** A loop over the lanes of one vector: its statements once, with lanes. */
@@ -136,7 +136,7 @@ function printVector(p: Printer, s: Of<"loop">, print: PrintAll): void {
 }
 
 /** Prints with an open lane: index expressions may then differ by it. */
-function inLanes(p: Printer, print: () => void): void {
+export function inLanes(p: Printer, print: () => void): void {
   openLane(p.e);
   p.lanes = true;
   print();
@@ -223,11 +223,10 @@ function printSimd(p: Printer, s: Of<"loop">, start: Dim, extent: Dim, print: Pr
  * are joined before the last elements, so that the order of a sum depends on its length alone.
  */
 function printRange(p: Printer, s: Of<"loop">, start: Dim, extent: Dim, print: PrintAll): void {
-  const { e } = p;
   const count = subDim(extent, start);
   const accs = outerAccs(p, s);
   if (maxOfDim(count) < p.width) {
-    printCounted(p, s, { from: indexText(e, start), extent, count }, () => print(p, s.body));
+    printRest(p, s, start, extent, !accs.length, print);
     return;
   }
   const group = groupOf(p, s, accs.length, count);
@@ -244,9 +243,24 @@ function printRange(p: Printer, s: Of<"loop">, start: Dim, extent: Dim, print: P
   }
   for (const partials of lanes) closePartials(p, partials);
   const done = mulDim(floorDiv(count, p.width), p.width);
-  const left = subDim(count, done);
-  const tail = { from: indexText(e, addDim(start, done)), extent, count: left };
-  printCounted(p, s, tail, () => print(p, s.body));
+  printRest(p, s, addDim(start, done), extent, !accs.length, print);
+}
+
+/**
+ * Fewer elements than a vector has: one by one, or as a vector of which some lanes are stored.
+ * `alone`: no accumulator is filled that the loop does not declare.
+ */
+function printRest(
+  p: Printer,
+  s: Of<"loop">,
+  start: Dim,
+  extent: Dim,
+  alone: boolean,
+  print: PrintAll,
+): void {
+  const count = subDim(extent, start);
+  if (alone && p.past?.(p, s, start, count, print)) return;
+  printCounted(p, s, { from: indexText(p.e, start), extent, count }, () => print(p, s.body));
 }
 
 /** Accumulators that the loop fills and does not declare. */

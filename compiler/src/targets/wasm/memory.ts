@@ -188,7 +188,7 @@ export function stores(p: Printer, to: string, at: Dim, value: Code, dtype: Dtyp
     return [memoryLane(`v128.store${width}_lane`, address(p, to, index, size), 0, lanes)];
   if (strideOf(index, laneName) === 1) {
     const first = address(p, to, onLane(index, 0), size);
-    if (size === 4) return [memory("v128.store", first, lanes)];
+    if (size === 4) return [memory("v128.store", first, lanes, ...p.some)];
     return [memoryLane(`v128.store${size === 2 ? 64 : 32}_lane`, first, 0, packed(size, lanes))];
   }
   const v = bind(p, "v128", lanes);

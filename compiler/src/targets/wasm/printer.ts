@@ -4,6 +4,7 @@
  * except f64, which is scalar.
  */
 import { anyInteger, type Dim, type Dtype, isFloat, substitute, symbolsIn } from "@kiln-ml/ir";
+import type { Of, Stmt } from "../../kernel/kernel.ts";
 import type { Emitter } from "../emitter.ts";
 import { type Code, f64Const, get, i32Const, isCheap, laneOp, op, set, splat } from "./code.ts";
 import type { Bind } from "./math/vector.ts";
@@ -13,10 +14,25 @@ import type { Running } from "./running.ts";
 export type WasmType = "i32" | "f64" | "v128";
 export type WasmEmitter = Emitter<Code, Code>;
 
-export interface Printer {
-  readonly e: WasmEmitter;
-  /** Elements of a vector: 4 in WebAssembly; a target that prints wider ones says so. */
+/** What vectors are like; a target that prints others than WebAssembly's says so. */
+export interface Vectors {
+  /** Elements of a vector: 4 in WebAssembly. */
   readonly width: number;
+  /**
+   * Prints a loop of fewer elements than a vector has as one that runs past its end, where there
+   * are masks; false where that may not be.
+   */
+  readonly past?: (
+    p: Printer,
+    s: Of<"loop">,
+    start: Dim,
+    count: Dim,
+    print: (p: Printer, body: readonly Stmt[]) => void,
+  ) => boolean;
+}
+
+export interface Printer extends Vectors {
+  readonly e: WasmEmitter;
   /** The locals of the function, in the order of their first use. */
   readonly locals: Map<string, WasmType>;
   /** Functions of the module that are called. */
@@ -25,6 +41,8 @@ export interface Printer {
   lanes: boolean;
   /** True if the open vector lies in the cache line of the one before. */
   within: boolean;
+  /** How many lanes of the open vector are stored, if not all: an operand more of each store. */
+  some: readonly Code[];
   /** The open loop along which addresses run. */
   running: Running | undefined;
   /**

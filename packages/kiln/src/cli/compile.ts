@@ -29,15 +29,17 @@ import { placed } from "./placement-text.ts";
 import { checkQuantize, quantizedOf, reportOptions } from "./quantize.ts";
 import { say } from "./terminal.ts";
 import { tuningFrom } from "./tuning.ts";
-import { oneFile, parseOptions, targetsFrom, UsageError } from "./usage.ts";
+import { oneFile, type Parsed, parseOptions, targetsFrom, UsageError } from "./usage.ts";
 
 export const options: readonly Option[] = [
   { name: "out", short: "o", value: "PATH", help: "one file if it ends in .kiln, else a folder" },
   {
     name: "target",
-    value: "js|wasm|webgpu|stablehlo",
-    help: "what it is compiled for; no device need be here: js,wasm for both\n(what kiln inspect finds the fastest for this machine)",
+    value: "js|wasm|webgpu|native|stablehlo",
+    help: "what it is compiled for; no device need be here: js,wasm for both\n(what kiln inspect finds the fastest for this machine)\nnative: a folder of C that depends on nothing, and its Makefile",
   },
+  { name: "lanes", value: "4|8|16", help: "of native: elements of 32 bits in a vector (8)" },
+  { name: "embed", help: "of native: weights as part of the C, not a file" },
   ...languageModelOptions,
   ...weightOptions,
   ...reportOptions,
@@ -64,6 +66,20 @@ export const help = helpOf(
   modelHelp + entriesHelp,
 );
 
+/** Options that only one target takes. */
+const ofTarget: Readonly<Record<string, readonly string[]>> = {
+  stablehlo: ["mesh", "shard", "dims"],
+  native: ["lanes", "embed"],
+};
+
+/** Throws UsageError for an option of another target than this. */
+function checkTargetOptions(values: Parsed["values"], target: string | undefined): void {
+  for (const [name, list] of Object.entries(ofTarget)) {
+    const extra = name !== target && list.find((option) => values[option] !== undefined);
+    if (extra) throw new UsageError(`kiln compile: --${extra} is for --target ${name} alone`);
+  }
+}
+
 export async function run(args: readonly string[]): Promise<number> {
   const { values, positionals } = parseOptions("compile", args, tableOf(options));
   const script = oneFile("compile", positionals);
@@ -73,16 +89,19 @@ export async function run(args: readonly string[]): Promise<number> {
   const outside = values.target === "stablehlo";
   const targets = outside ? ["js" as const] : targetsFrom("compile", values.target);
   const [target] = targets;
-  const [extra] = ["mesh", "shard", "dims"].filter((name) => values[name] !== undefined);
-  if (!outside && extra !== undefined)
-    throw new UsageError(`kiln compile: --${extra} is for --target stablehlo alone`);
+  const standalone = targets.length === 1 && target === "native" && !outside;
+  checkTargetOptions(values, outside ? "stablehlo" : standalone ? "native" : undefined);
   // First values are computed on the CPU, whatever the artifact is for.
   settings.target = "js";
   if (values["no-fusion"]) settings.fusion = false;
   const where = { script, out, targets, values };
   checkQuantize(values, isLanguageModel(script));
-  if (!outside && isLanguageModel(script)) return compileLanguageModel(where);
+  if (!outside && !standalone && isLanguageModel(script)) return compileLanguageModel(where);
   checkLanguageModelOptions(values, script);
+  if (standalone) {
+    const { compileStandalone } = await import("./standalone.ts");
+    return compileStandalone(script, out, values);
+  }
   const exports = isGraph(script) ? {} : await exportsOf("compile", script, values);
   const front = await frontOf(script);
   if (!outside && exports.entries !== undefined) {

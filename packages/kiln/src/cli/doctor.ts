@@ -2,6 +2,7 @@
 import { availableParallelism, cpus, totalmem } from "node:os";
 import { resolve } from "node:path";
 import { DeviceError } from "@kiln-ml/artifact";
+import { openNative } from "../devices/native-device.ts";
 import { adapterKind } from "../devices/placement.ts";
 import { sessionFor, threadsHere } from "../devices/session.ts";
 import { wasmMissing } from "../devices/wasm-support.ts";
@@ -82,7 +83,7 @@ async function wasm(): Promise<Finding[]> {
 /** Whether programs can be compiled for this processor, and by which compiler. */
 async function native(): Promise<Finding[]> {
   try {
-    const { device } = await sessionFor("native");
+    const device = await openNative();
     return [{ what: "native", ok: true, text: device.name }];
   } catch (error) {
     if (!(error instanceof DeviceError)) throw error;

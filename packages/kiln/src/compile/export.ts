@@ -28,6 +28,8 @@ export interface ExportOptions {
   readonly tuning?: TuningTable;
   /** A part of the name of the adapter whose choices hold. */
   readonly adapter?: string;
+  /** What the device that is to run it has, such as `lanes-16` (native); nothing by default. */
+  readonly features?: readonly string[];
 }
 
 export const exportOptions: OptionNames<ExportOptions> = {
@@ -37,6 +39,7 @@ export const exportOptions: OptionNames<ExportOptions> = {
   name: 1,
   tuning: 1,
   adapter: 1,
+  features: 1,
 };
 
 /** Where the values of an artifact's states are. */
@@ -65,6 +68,7 @@ export async function exportProgram(
     ...plain,
     target,
     ...(tuning ? { tuning } : {}),
+    ...(options.features ? { features: options.features } : {}),
     name: options.name ?? code.name ?? "program",
   });
   sources.set(artifact, { session, states: states as Tensor[] });

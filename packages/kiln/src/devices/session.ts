@@ -31,7 +31,7 @@ export interface Session {
 const devices = {
   js: () => import("@kiln-ml/runtime/cpu"),
   wasm: () => import("@kiln-ml/runtime/wasm"),
-  native: () => import("@kiln-ml/runtime/native"),
+  native: () => import("./native-device.ts"),
 };
 
 /**
@@ -83,7 +83,8 @@ export function checkTarget(target: TargetOption): void {
 
 /**
  * The session of a target, opened at the first call. Throws DeviceError if the machine has no such
- * device. `torch.device`.
+ * device; in place of "native", which takes a C compiler and koffi, it then is that of "wasm", and
+ * a warning says why. `torch.device`.
  *
  * @param target "auto", "js", "wasm", "native" or "webgpu".
  * @example
@@ -129,10 +130,13 @@ async function openWasm(): Promise<Session> {
   return watch({ target: "wasm", device });
 }
 
+/** That of wasm where this machine has none. */
 async function openNative(): Promise<Session> {
-  const { openNativeDevice } = await devices.native();
-  const { threads = "auto" } = settings;
-  return watch({ target: "native", device: await openNativeDevice({ threads }) });
+  const device = await (await devices.native()).nativeIfHere();
+  if (device) return watch({ target: "native", device });
+  // Not kept under the other's name: it may be lost.
+  sessions.delete("native");
+  return sessionFor("wasm");
 }
 
 /** Where things live that no program has been compiled for. */

@@ -31,6 +31,7 @@ typedef double double_memory __attribute__((aligned(1), may_alias));
 typedef int32_t int_memory __attribute__((aligned(1), may_alias));
 typedef uint16_t half_memory __attribute__((aligned(1), may_alias));
 #define INLINE static inline __attribute__((always_inline, unused))
+#define UNUSED __attribute__((unused))
 #define EACH(n) for (int i = 0; i < (n); i++)
 #ifdef __clang__
 #define SHUFFLE(a, b, ...) ((vi)__builtin_shufflevector((a), (b), __VA_ARGS__))
@@ -86,7 +87,8 @@ INLINE vi max_ints(vi a, vi b) { return __builtin_ia32_pmaxsd512_mask(a, b, a, -
 INLINE vu min_words(vu a, vu b) { return (vu)__builtin_ia32_pminud512_mask((vi)a, (vi)b, (vi)a, -1); }
 INLINE vu max_words(vu a, vu b) { return (vu)__builtin_ia32_pmaxud512_mask((vi)a, (vi)b, (vi)a, -1); }
 #elif defined(__AVX2__) && defined(__FMA__) && LANES == 8 && !defined(__clang__)
-INLINE long any(vi x) { return !__builtin_ia32_ptestz256((vl)x, (vl)x); }
+typedef long long vq __attribute__((vector_size(BYTES)));
+INLINE long any(vi x) { return !__builtin_ia32_ptestz256((vq)x, (vq)x); }
 INLINE vf ceil_floats(vf x) { return __builtin_ia32_roundps256(x, 2); }
 INLINE vf floor_floats(vf x) { return __builtin_ia32_roundps256(x, 1); }
 INLINE vf trunc_floats(vf x) { return __builtin_ia32_roundps256(x, 3); }
@@ -204,6 +206,21 @@ INLINE double load_double(const char *at) { return *(const double_memory *)at; }
 INLINE vi load_same(const char *at) { return all_ints(load_int(at)); }
 INLINE vi load_first(const char *at) { return (vi){load_int(at)}; }
 INLINE void store_floats(char *at, vf x) { *(vf_memory *)at = x; }
+/* The first n lanes, which are not all. */
+#if defined(__AVX512F__) && LANES == 16
+INLINE void store_some(char *at, vf x, long n) {
+  __builtin_ia32_storeups512_mask((float *)at, x, (uint16_t)((1u << n) - 1));
+}
+#elif defined(__AVX2__) && LANES == 8
+INLINE void store_some(char *at, vf x, long n) {
+  const vi lane = {0, 1, 2, 3, 4, 5, 6, 7};
+  __builtin_ia32_maskstoreps256((vf *)at, lane < (int32_t)n, x);
+}
+#else
+INLINE void store_some(char *at, vf x, long n) {
+  EACH(LANES) if (i < n) *(int_memory *)(at + 4 * i) = ((vi)x)[i];
+}
+#endif
 INLINE void store_halves(char *at, vi x) { *(vh_memory *)at = __builtin_convertvector(x, vh); }
 INLINE void store_bytes(char *at, vi x) { *(vb_memory *)at = __builtin_convertvector(x, vb); }
 INLINE void store_int(char *at, long x) { *(int_memory *)at = (int32_t)x; }

@@ -7,7 +7,7 @@
  * The order of one line of keys, made by merging runs from one half of `spare` into the other.
  * Keys are made to rise as signed integers; a place breaks ties, so that equal keys stay in order.
  */
-const sorting = `
+export const sorting: string = `
 typedef struct { int64_t key; int64_t place; } element;
 
 static void merge_runs(element *a, element *b, long n, long width) {

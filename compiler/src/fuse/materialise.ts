@@ -13,6 +13,7 @@ import { addDependency, dependsOn, type Group, moveDependencies } from "./group.
 import { mayBind } from "./kernel-limits.ts";
 import { readAgain, terminals } from "./reads.ts";
 import { extentGuess, type Fusion, isSingle } from "./state.ts";
+import { workOf } from "./work.ts";
 
 /** Elementwise work that may be repeated in every reader rather than stored. */
 const cheapOps = 8;
@@ -139,30 +140,6 @@ function isWorthCasting(node: Tensor, by: ReadonlySet<Group>, machine: Card): bo
         times += Math.ceil(extentGuess(others) / machine.tileLines);
   }
   return size * (2 * times - 6) > machine.launchBytes;
-}
-
-/**
- * What computing one element of `node` takes, with all that is inlined in it; as far as it is not
- * costly, nor of more ops than `most`.
- */
-export function workOf(
-  state: Fusion,
-  node: Tensor,
-  most: number = Infinity,
-): { ops: number; loads: number; costly: boolean } {
-  const seen = new Set([node]);
-  const work = { ops: 0, loads: 0, costly: false };
-  for (const t of seen) {
-    if (work.costly || work.ops > most) break;
-    if (isLeaf(t) || (t !== node && state.groupOf.has(t))) work.loads++;
-    // What is computed once for the whole kernel is not repeated.
-    else if (!isSingle(t) || t === node) {
-      if (isPointwise(t)) work.ops++;
-      if (opRecord(t.op).costly || t.op === "randomBits") work.costly = true;
-      for (const o of t.operands) seen.add(o);
-    }
-  }
-  return work;
 }
 
 /** Groups that read their operands in an order of their own. */

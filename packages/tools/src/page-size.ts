@@ -66,11 +66,11 @@ export const limits = {
   "artifact runtime, wasm": 21,
   "artifact runtime, webgpu": 24,
   "wasm inference from a URL": 22.1,
-  "openModel on wasm": 29.7,
+  "openModel on wasm": 29.8,
   "runtime loader": 22,
   "runtime loader with wasm": 26.5,
-  "kiln-ml, compile for wasm": 169,
-  "kiln-ml/nn, training on wasm": 180,
+  "kiln-ml, compile for wasm": 171.5,
+  "kiln-ml/nn, training on wasm": 182.5,
 } as const satisfies Partial<Record<keyof typeof pages, number>>;
 
 export interface PageSize {

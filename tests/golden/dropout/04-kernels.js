@@ -1,5 +1,5 @@
-// less_mul
-function less_mul(key, less, mul) {
+// select_mul
+function select_mul(key, x, select, mul) {
   const keyAt = key[0];
   const keyAt0 = key[1];
   const t0 = ((keyAt0 << 13) >>> 0 | (keyAt0 >>> 19) >>> 0) >>> 0;
@@ -43,15 +43,8 @@ function less_mul(key, less, mul) {
     const t36 = (((t34 << 15) >>> 0 | (t34 >>> 17) >>> 0) >>> 0 ^ t35) >>> 0;
     const t37 = (t35 + t36) >>> 0;
     const t38 = Math.fround(Math.fround(((((t37 + ((((t36 << 26) >>> 0 | (t36 >>> 6) >>> 0) >>> 0 ^ t37) >>> 0)) >>> 0) + t7) >>> 0 >>> 8) >>> 0) * 5.960464477539063e-8) < 0.75;
-    less[i1] = t38 ? 1 : 0;
+    select[i1] = t38 ? x[i1] * 1.3333333730697632 : 0;
     mul[i1] = (t38 ? 1 : 0) * 1.3333333730697632;
-  }
-}
-
-// select
-function select(less, x, select) {
-  for (let i1 = 0; i1 < 24; i1++) {
-    select[i1] = less[i1] !== 0 ? x[i1] * 1.3333333730697632 : 0;
   }
 }
 

@@ -4,7 +4,16 @@
  */
 
 import type { TargetName } from "@kiln-ml/artifact";
-import { dim, evaluateDim, input, param, select, type Tensor, type Value, zeros } from "@kiln-ml/ir";
+import {
+  dim,
+  evaluateDim,
+  input,
+  param,
+  select,
+  type Tensor,
+  type Value,
+  zeros,
+} from "@kiln-ml/ir";
 import type { Device } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";

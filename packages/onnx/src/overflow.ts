@@ -40,9 +40,15 @@ const terms: ReadonlyMap<string, readonly number[] | "all"> = new Map<string, nu
   ...["Add", "Sub", "Mul", "Sum", "Neg", "Abs", "Pow", "PRelu", "MatMul", "Gemm", "Einsum"].map(
     (op) => [op, "all"] as [string, "all"],
   ),
-  ...["ReduceSum", "ReduceProd", "ReduceSumSquare", "ReduceL1", "ReduceL2", "CumSum", "CumProd"].map(
-    (op) => [op, [0]] as [string, number[]],
-  ),
+  ...[
+    "ReduceSum",
+    "ReduceProd",
+    "ReduceSumSquare",
+    "ReduceL1",
+    "ReduceL2",
+    "CumSum",
+    "CumProd",
+  ].map((op) => [op, [0]] as [string, number[]]),
 ]);
 
 /** Which inputs of a node are terms of its 64-bit integer results. */

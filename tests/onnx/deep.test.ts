@@ -44,4 +44,14 @@ test("a shape that hundreds of nodes make of what only a run has is asked for on
   assert.equal(numbers(y!), [1, 2, 3, 4]);
 });
 
+test("thousands of sums of int32 may end in a Cast, which asks for their bounds", async () => {
+  const nodes: SmallNode[] = [
+    ...chain(many, ["Add", "Sub"], ["s0"]),
+    { op: "Cast", inputs: [`s${many}`], attributes: { to: 7 } },
+  ];
+  const s0 = { name: "", type: "int32" as const, dims: [2], data: Int32Array.of(7, -3) };
+  const [y] = await runSmall({ inputs: { s0: [2] }, types: { s0: "int32" }, nodes }, { s0 });
+  assert.equal(numbers(y!), [7, -3]);
+});
+
 test.run();

@@ -42,6 +42,14 @@ const cases: readonly Case[] = [
   { op: "Pow", inputs: [[3n, 2n], [20n, 30n]] },
   { op: "ReduceSum", inputs: [[limit, -2n, 2n]], wanted: [limit] },
   { op: "ReduceSum", inputs: [[limit, -2n, 3n]] },
+  { op: "Pow", inputs: [[0n, -1n, 2n, -1n], [32n, 32n, 0n, 33n]], wanted: [0n, 1n, 1n, -1n] },
+  { op: "Pow", inputs: [[65536n]], rest: [float32([1], [2])] },
+  { op: "Pow", inputs: [[1000n]], rest: [float32([1], [2])], wanted: [1000000n] },
+  { op: "PRelu", inputs: [[-100000n, 5n], [100000n, 1n]] },
+  { op: "PRelu", inputs: [[-46340n, 5n], [46340n, 1n]], wanted: [-2147395600n, 5n] },
+  { op: "ReduceL2", inputs: [[3n, -4n]], wanted: [5n] },
+  { op: "ReduceL2", inputs: [[limit, limit]] },
+  { op: "ReduceL2", inputs: [[-limit - 1n]] },
   { op: "ReduceProd", inputs: [[100000n, 3n, 7n]], wanted: [2100000n] },
   { op: "ReduceProd", inputs: [[100000n, 300n, 100n]] },
   { op: "ReduceSumSquare", inputs: [[46340n, 1n]], wanted: [2147395601n] },
@@ -127,6 +135,22 @@ test("Cast to int64 refuses what 32 bits do not hold", async () => {
       "DtypeError",
       String(x),
     );
+});
+
+test("Cast to uint64 drops a fraction before it looks at the sign", async () => {
+  const to = (x: number) =>
+    loadSmall({
+      inputs: { x: [1] },
+      nodes: [{ op: "Cast", inputs: ["x"], attributes: { to: 13 } }],
+    }).run({ x: float32([1], [x]) });
+  assert.equal(numbers((await to(-0.5)).y as OnnxTensor), [0]);
+  assert.is(
+    await to(-1).then(
+      () => "fits",
+      (e: Error) => e.constructor.name,
+    ),
+    "DtypeError",
+  );
 });
 
 const constant = (op: string, value: bigint) =>

@@ -4,7 +4,16 @@
  */
 
 import type { TargetName } from "@kiln-ml/artifact";
-import { dim, evaluateDim, input, param, type Tensor, type Value, zeros } from "@kiln-ml/ir";
+import {
+  dim,
+  evaluateDim,
+  input,
+  param,
+  select,
+  type Tensor,
+  type Value,
+  zeros,
+} from "@kiln-ml/ir";
 import type { Device } from "@kiln-ml/runtime";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
@@ -62,6 +71,14 @@ graph f(%x: f32[], %w: param u8[] {trainable=false}, %v: param u8[] {trainable=f
 }
 `);
 
+/** A row is set in place beside what reads the whole: only some iterations store, and all read. */
+function rowBeside(shape: readonly number[], i: number): Program {
+  const [w, v] = ["w", "v"].map((name) => param(zeros(shape), { name })) as [Tensor, Tensor];
+  const x = input("x", "f32", shape);
+  const updates = [[w, w.at(i).set(1)] as const, [v, select(v.greater(w), v, w)] as const];
+  return { inputs: [x], outputs: [{ name: "y", value: v }], updates };
+}
+
 const cases: readonly [string, Program, Dims][] = [
   ["a moving mean of rows", movingMean(300), {}],
   ["a moving mean of long rows", movingMean(1100), {}],
@@ -69,6 +86,9 @@ const cases: readonly [string, Program, Dims][] = [
   ["a scaled product over a symbol", scaledProduct("K"), { K: 3 }],
   ["a step of descent", descent(), {}],
   ["a number that is cleared", cleared(), {}],
+  ["a row that is set, of a matrix that is read", rowBeside([3, 3], 0), {}],
+  ["a last row that is set, of a matrix that is read", rowBeside([5, 64], 4), {}],
+  ["an element that is set, of a vector that is read", rowBeside([300], 7), {}],
 ];
 
 const sample = (t: Tensor, dims: Dims): Value => {

@@ -23,6 +23,7 @@ import {
 import { constant } from "../kernel/expr.ts";
 import type { Expr, LoopKind, Of, Stmt } from "../kernel/kernel.ts";
 import { mapStmts } from "../kernel/map.ts";
+import { walkExpr } from "../kernel/walk.ts";
 
 /** A kernel's statements without what leaves memory as it is; all where nothing else is done. */
 export function onlyChanges(body: readonly Stmt[], dims: readonly string[]): readonly Stmt[] {
@@ -45,9 +46,10 @@ function changesOf(body: readonly Stmt[], outer: Names): readonly Stmt[] {
   const values = new Map(outer.values);
   const names: Names = { ...outer, values };
   const inner: Names = { ...names, inLoop: true };
+  const together = tiedStores(body);
   const kept = body.flatMap((s): readonly Stmt[] => {
     if (s.kind === "let") values.set(s.name, s.value);
-    if (s.kind === "store") return storeOf(s, values);
+    if (s.kind === "store") return together.has(s) ? [s] : storeOf(s, values);
     if (s.kind !== "loop" && s.kind !== "if") return [s];
     const block = s.kind === "loop" ? s.body : s.then;
     const left = changesOf(block, s.kind === "loop" ? inner : names);
@@ -56,6 +58,33 @@ function changesOf(body: readonly Stmt[], outer: Names): readonly Stmt[] {
     return s.kind === "loop" ? loopOf(s, left, names) : [{ ...s, then: left }];
   });
   return kept.length === body.length && kept.every((s, i) => s === body[i]) ? body : kept;
+}
+
+/**
+ * Stores of runs in which one overwrites what the value of a later one reads. Values are taken
+ * before all stores of a run, so that a condition around one must not part it.
+ */
+function tiedStores(body: readonly Stmt[]): Set<Stmt> {
+  const tied = new Set<Stmt>();
+  let run: Of<"store">[] = [];
+  const end = (): void => {
+    const written = new Set<string>();
+    let isTied = false;
+    for (const { to, value } of run) {
+      const expr = (e: Expr): void => {
+        if (e.kind === "load" && written.has(e.from)) isTied = true;
+      };
+      walkExpr(value, { expr });
+      written.add(to);
+    }
+    if (isTied) for (const s of run) tied.add(s);
+    run = [];
+  };
+  for (const s of body)
+    if (s.kind === "store") run.push(s);
+    else end();
+  end();
+  return tied;
 }
 
 const onlyBinds = ({ kind }: Stmt): boolean =>

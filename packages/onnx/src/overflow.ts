@@ -14,6 +14,7 @@ import {
   maxOf,
   minOf,
   type Tensor,
+  trunc,
   where,
 } from "@kiln-ml/ir";
 import type { NodeContext } from "./context.ts";
@@ -36,12 +37,18 @@ export const beyond = (where: string, type: ElementType): string =>
 
 /** Ops that compute integers: the inputs that are terms or factors, all of them if none are named. */
 const terms: ReadonlyMap<string, readonly number[] | "all"> = new Map<string, number[] | "all">([
-  ...["Add", "Sub", "Mul", "Sum", "Neg", "Abs", "Pow", "MatMul", "Gemm", "Einsum"].map(
+  ...["Add", "Sub", "Mul", "Sum", "Neg", "Abs", "Pow", "PRelu", "MatMul", "Gemm", "Einsum"].map(
     (op) => [op, "all"] as [string, "all"],
   ),
-  ...["ReduceSum", "ReduceProd", "ReduceSumSquare", "ReduceL1", "CumSum", "CumProd"].map(
-    (op) => [op, [0]] as [string, number[]],
-  ),
+  ...[
+    "ReduceSum",
+    "ReduceProd",
+    "ReduceSumSquare",
+    "ReduceL1",
+    "ReduceL2",
+    "CumSum",
+    "CumProd",
+  ].map((op) => [op, [0]] as [string, number[]]),
 ]);
 
 /** Which inputs of a node are terms of its 64-bit integer results. */
@@ -72,8 +79,12 @@ export function overflowOf(
   if (op === "BitwiseNot" && type === "uint64") return tensor.equal(tensor);
   if (termsOf(n).length === 0 || fits(n, tensor, limits)) return undefined;
   const estimate = inFloats();
-  return estimate && apart(estimate, tensor);
+  return estimate && (endsInFloats(n) ? castOverflow(estimate, limits) : apart(estimate, tensor));
 }
+
+/** Whether the result is rounded from floats: what does not fit is an end of the range, and does not wrap. */
+const endsInFloats = (n: NodeContext): boolean =>
+  n.node.op === "ReduceL2" || (n.node.op === "Pow" && isFloat(n.tensor(1).dtype));
 
 const within = (r: Range, limits: Range): boolean => r.low >= limits.low && r.high <= limits.high;
 
@@ -96,7 +107,7 @@ const castOverflow = (x: Tensor, limits: Range): Tensor | undefined => {
       : rangeOf(x).low < low
         ? x.less(low)
         : x.greater(high);
-  const wide = x.dtype === "f64" ? x : convert(x, "f32");
+  const wide = trunc(x.dtype === "f64" ? x : convert(x, "f32"));
   // NaN is not less than anything.
   return wide
     .greaterEqual(low)

@@ -21,18 +21,30 @@ export interface Range {
 
 const known = new WeakMap<Tensor, Range>();
 
-/** The bounds of an integer or bool tensor; those of its dtype where nothing else is known. */
+/**
+ * The bounds of an integer or bool tensor; those of its dtype where nothing else is known. A graph may be as deep in
+ * integers as in floats, so that operands are looked at first, without recursion.
+ */
 export function rangeOf(t: Tensor): Range {
-  const found = known.get(t);
-  if (found) return found;
+  const left = [t];
+  for (let top: Tensor | undefined = t; top; top = left.at(-1)) {
+    const open = known.has(top) ? [] : unknownOperands(top);
+    if (open.length) left.push(...open);
+    else settle(left.pop()!);
+  }
+  return known.get(t)!;
+}
+
+const unknownOperands = (t: Tensor): Tensor[] =>
+  isFloat(t.dtype) ? [] : t.operands.filter((o) => !known.has(o));
+
+function settle(t: Tensor): void {
+  if (known.has(t)) return;
   const all = isFloat(t.dtype)
     ? { low: -Infinity, high: Infinity }
     : { low: minOf(t.dtype), high: maxOf(t.dtype) };
-  // A graph is never deep in integers, but may be deep elsewhere.
   const own = isFloat(t.dtype) ? all : (derived(t) ?? all);
-  const range = own.low < all.low || own.high > all.high ? all : own;
-  known.set(t, range);
-  return range;
+  known.set(t, own.low < all.low || own.high > all.high ? all : own);
 }
 
 const join = (list: readonly Range[]): Range => ({
@@ -41,8 +53,8 @@ const join = (list: readonly Range[]): Range => ({
 });
 
 function derived(t: Tensor): Range | undefined {
-  const operand = (i: number): Range => rangeOf(t.operands[i]!);
-  if (isMovement(t)) return join(t.operands.map(rangeOf));
+  const operand = (i: number): Range => known.get(t.operands[i]!)!;
+  if (isMovement(t)) return join(t.operands.map((_, i) => operand(i)));
   switch (t.op) {
     case "constant":
       return { low: Number(t.attrs.value), high: Number(t.attrs.value) };

@@ -33,9 +33,12 @@ function mod(n: NodeContext): Tensor {
   return x.dtype === "u8" || x.dtype === "u32" ? r : select(wrong, r.add(y), r);
 }
 
-/** xʸ for integers, by squaring: exact modulo the dtype; a negative y gives 0 unless |x| = 1. */
+/**
+ * xʸ for integers, by squaring: exact modulo the dtype for y < 32. Beyond, an even x gives 0, and
+ * of the odd ones only ±1 fits. A negative y gives 0 unless |x| = 1.
+ */
 function integerPower(x: Tensor, y: Tensor): Tensor {
-  let power: Tensor | undefined;
+  let power = select(y.greaterEqual(32).and(x.and(1).equal(0)), 0, x.mul(0).add(1));
   let base = x;
   for (let bit = 0; bit < 5; bit++) {
     const factor = select(y.and(1 << bit).notEqual(0), base, 1);

@@ -4,7 +4,9 @@
  * wasm; no kernel stores floats of them.
  */
 import {
+  concat,
   dim,
+  gather,
   input,
   makeValue,
   quantized,
@@ -21,6 +23,7 @@ import { nodesOf } from "../../compiler/src/program.ts";
 import { guardedCpuDevice } from "../support/guarded-cpu.ts";
 import { evaluateProgram } from "../support/reference.ts";
 import { runProgram } from "../support/run.ts";
+import { agreesOnWasm } from "../support/targets.ts";
 import { nameOfVariant, variants, wasmDevice } from "../support/wasm.ts";
 
 const waves = (count: number, f: number): number[] =>
@@ -260,5 +263,46 @@ test("a batch of any length is computed with the same weights", async () => {
       assert.ok(Math.abs(Number(got[0]!.data[i]) - Number(v)) < 1e-3, `${name} at ${i}`);
   }
 });
+
+/** A row of steps in 8 bits, with an offset a block or without. */
+function rowOfSteps(name: string, isOffset: boolean) {
+  const parts = {
+    words: input(`${name}w`, "u32", [1, 16]),
+    scales: input(`${name}s`, "f32", [1, 2]),
+    offsets: isOffset ? input(`${name}o`, "f32", [1, 2]) : undefined,
+  };
+  return {
+    row: quantizedOf(parts, { bits: 8 }, 64).dequantize(),
+    inputs: Object.values(parts).filter((t) => t !== undefined),
+  };
+}
+
+const plainRow = input("a", "f32", [1, 64]);
+const [table, place] = [input("table", "f32", [3, 64]), input("place", "i32", [1])];
+const [even, offset] = [rowOfSteps("even", false), rowOfSteps("offset", true)];
+
+// Each row is another tensor's: what holds for the first says nothing of the second.
+for (const [name, rows, inputs] of [
+  [
+    "one as it lies and one that is looked up",
+    [plainRow, gather(table, [place], [0])],
+    [plainRow, table, place],
+  ],
+  ["one as it lies and one in steps", [plainRow, even.row], [plainRow, ...even.inputs]],
+  ["steps without and with offsets", [even.row, offset.row], [...even.inputs, ...offset.inputs]],
+] as const)
+  for (const bits of [4, 8] as const)
+    test(`${bits} bits by two rows, ${name}`, async () => {
+      const { w, feeds } = weightsOf({ bits, rows: 2, outputs: 5, inputs: 64 });
+      for (const t of inputs) {
+        const size = t.shape.reduce<number>((n, d) => n * Number(d), 1);
+        const values = t.dtype === "u32" ? words(size) : waves(size, 0.7).map(Math.fround);
+        const at = t.dtype === "i32" ? [2] : values;
+        feeds.set(t, makeValue(t.dtype, t.shape.map(Number), at));
+      }
+      const y = w.product(concat(rows, 0)).div(100);
+      const outputs = [{ name: "y", value: y }];
+      await agreesOnWasm({ inputs: [...feeds.keys()], outputs, updates: [] }, feeds);
+    });
 
 test.run();

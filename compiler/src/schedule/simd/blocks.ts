@@ -221,17 +221,17 @@ interface Rows {
   at(r: number, u: number): Expr;
 }
 
-/** Rows as they lie, or computed once a unit where they take more than a load. */
+/**
+ * Rows as they lie, or computed once a unit where one of them takes more than a load; undefined
+ * where one takes statements to find.
+ */
 function rowsOf({ context, sides, cut, tile }: InBlocks): Rows | undefined {
   const element = (r: number, u: Dim) => elementOf(context, sides.rows, r, cut.at(u));
-  const first = element(0, cut.u.at);
-  if (!first) return undefined;
-  if (
-    first.kind === "load" &&
-    first.dtype === "f32" &&
-    inLanes([{ kind: "let", name: "x", value: first }], cut)
-  )
-    return { arrays: [], before: [], at: (r, u) => element(r, u)! };
+  const all = range(tile.rows).map((r) => element(r, cut.u.at));
+  if (all.some((e) => e === undefined)) return undefined;
+  const lies = (e: Expr): boolean =>
+    e.kind === "load" && e.dtype === "f32" && inLanes([{ kind: "let", name: "x", value: e }], cut);
+  if (all.every((e) => lies(e!))) return { arrays: [], before: [], at: (r, u) => element(r, u)! };
   const depth = mulDim(cut.b.extent, cut.size);
   const place = (r: number, u: Dim): Dim => addDim(mulDim(depth, r), cut.at(u).get(cut.name)!);
   const stores = range(tile.rows).flatMap((r) =>

@@ -72,7 +72,8 @@ export function integerTerms(plan: InBlocks): Terms | undefined {
   const bytes = rows.every((w) => w?.[0]?.bits === 8);
   const products = productsIn(sides);
   if (!bytes || !products.every((p) => wordsAt(plan, p, line))) return undefined;
-  if (stepsAt(plan, sides.rows, 0, 0)!.offset) return undefined;
+  // Rows may be joined of several tensors, of which each has scales and offsets of its own.
+  if (rows.some((_, r) => stepsAt(plan, sides.rows, r, 0)!.offset)) return undefined;
   const hasOffset = products.some((p) => stepsAt(plan, p, line, 0)!.offset !== undefined);
   const all = pairs(plan);
   const half = mulDim(cut.b.extent, cut.size / 2);

@@ -102,18 +102,31 @@ export const programsFor: Readonly<Record<string, fc.Arbitrary<Sample>>> = {
       const value = dotGeneral(a, b, { lhsContract: [1], rhsContract: [0] });
       return sampleOf([a, b], value, k, seed);
     }),
-  // As the gradient of a norm over rows: sums of one product, and of what is centred.
+  // As the gradient of a norm over rows: sums of one product, and of what is centred, with `of` a sum taken apart itself.
   "factor-sums": fc
-    .record({ seed: seeds, n: fc.integer({ min: 820, max: 900 }) })
-    .map(({ seed, n }) => {
-      const [g, x] = [input("g", "f32", [n, 5]), input("x", "f32", [n, 5])];
-      const [w, v] = [input("w", "f32", [5]), input("v", "f32", [5])];
+    .record({
+      seed: seeds,
+      n: fc.integer({ min: 820, max: 900 }),
+      of: fc.constantFrom("x", "product", "sum"),
+      terms: fc.constantFrom(1, 2, 15, 16),
+    })
+    .map(({ seed, n, of, terms }) => {
+      const [g, h] = [input("g", "f32", [n, 5]), input("h", "f32", [n, 5, 2])];
+      const [w, v, u] = [input("w", "f32", [5]), input("v", "f32", [5]), input("u", "f32", [n, 5])];
+      const line = h.sum([2]);
+      const sums = [u, g].map((t) => h.mul(t.reshape([n, 5, 1])).sum([2]));
+      const x = { x: u, product: line.mul(w), sum: sums[0]! }[of]!;
       const d = x.sub(x.mean([0]));
-      const value = g.mul(w).add(d.mul(v)).neg().sum([0]);
-      const sample = sampleOf([g, x, w, v], value, 4 * n, seed);
-      const others = [g.mul(v).sum([0]), g.mul(d).mul(w).sum([0]), v.mul(g.mul(d)).sum([0])];
-      const outputs = others.map((t, i) => ({ name: `y${i}`, value: t }));
-      return { ...sample, program: { ...sample.program, outputs } };
+      const some = Array.from({ length: terms }, (_, i) => d.mul(v.mul((i + 1) / 16)));
+      const value = [g.mul(u).neg(), ...some].reduce((a, b) => a.add(b)).sum([0]);
+      const sample = sampleOf([g, h, w, v, u], value, 8 * (terms + 1) * n, seed);
+      const others = [g.mul(v), g.mul(d).mul(w), v.mul(g.mul(d)), line.mul(v), x.mul(w), x.mul(v)];
+      const outputs = [...others.map((t) => t.sum([0])), sums[1]!.sum([0])];
+      const all = [
+        ...sample.program.outputs,
+        ...outputs.map((t, i) => ({ name: `z${i}`, value: t })),
+      ];
+      return { ...sample, program: { ...sample.program, outputs: all } };
     }),
   "split-variance": fc
     .record({ seed: seeds, shift: fc.constantFrom(0, 3), columns: fc.boolean() })

@@ -68,10 +68,13 @@ export function fuseOperandReductions(state: Fusion): void {
   }
 }
 
+/** A group, and all that runs beside its members in its kernel. */
+const partsOf = (g: Group): Group[] => [g, ...g.guests, ...g.operandReductions.map((s) => s.group)];
+
 /** Everything that waited for `part`, or that `part` waited for, is now about `host`. */
 export function absorb(state: Fusion, host: Group, part: Group): void {
   moveDependencies(part, host);
-  for (const m of part.members.keys()) state.groupOf.set(m, host);
+  for (const g of partsOf(part)) for (const m of g.members.keys()) state.groupOf.set(m, host);
   state.groups.splice(state.groups.indexOf(part), 1);
 }
 
@@ -232,7 +235,7 @@ export function bindable(state: Fusion, reads: Reads, a: Group, b: Group): boole
 /** The tensors a kernel of this group would bind. */
 function bindingsOf(state: Fusion, reads: Reads, group: Group): Set<Tensor> {
   const out = new Set<Tensor>();
-  for (const part of [group, ...group.guests, ...group.operandReductions.map((s) => s.group)])
+  for (const part of partsOf(group))
     for (const m of part.members.keys()) {
       for (const t of reads.of.get(m)!) if (!part.members.has(t)) out.add(reads.heldBy(t));
       const own = state.groupOf.get(m);
@@ -333,9 +336,7 @@ export function freedom(state: Fusion): (host: Group, part: Group) => boolean {
     return written.size > 0 && [...leavesOf(state, b)].some((t) => written.has(t));
   };
   return (host, part) =>
-    [host, ...host.guests, ...host.operandReductions.map((s) => s.group)].every(
-      (g) => !overwrites(part, g) && !overwrites(g, part),
-    );
+    partsOf(host).every((a) => partsOf(part).every((b) => !overwrites(a, b) && !overwrites(b, a)));
 }
 
 function leavesOf(state: Fusion, group: Group): Set<Tensor> {

@@ -57,17 +57,21 @@ function run(program: Program): Program {
     met.set(key, met.get(key) ?? { times: 0, factors: rest.factors });
     metIn(sum).times++;
   }
+  const done = new Map<Tensor, Tensor>();
   return rewriteProgram(program, (node, before) => {
+    const result = inParts(node, before);
+    done.set(before, result);
+    return result;
+  });
+
+  function inParts(node: Tensor, before: Tensor): Tensor {
     const seen = found.get(before);
     if (!seen) return node;
     const { times, factors } = metIn(before);
     const shared = seen.rest.same.length > 0 && times > 1;
     if (!shared && seen.centred.length === 0) return node;
-    const own = factored(node);
-    const order = factors.map((t) => seen.rest.factors.indexOf(t));
-    const sorted = { ...own.rest, factors: order.map((i) => own.rest.factors[i]!) };
-    return rebuilt(node, { ...own, rest: sorted });
-  });
+    return rebuilt(node, { ...seen, rest: { ...seen.rest, factors } }, (t) => done.get(t)!);
+  }
 }
 
 function isSum(node: Tensor): boolean {
@@ -76,14 +80,19 @@ function isSum(node: Tensor): boolean {
   return isStatic(size) && size >= leastElements;
 }
 
-/** A product: factors that differ between terms, and those that do not, in the result's shape. */
+/**
+ * A product, of nodes of the program as it was: a sum among them may have been taken apart since,
+ * and is then no product of as many factors.
+ */
 interface Product {
+  /** What differs between terms. */
   readonly factors: readonly Tensor[];
+  /** What does not, in the operand's shape. */
   readonly same: readonly Tensor[];
   readonly negative: boolean;
 }
 
-/** c·(x − m), of which Σx is known: it has been added up for m. */
+/** c·(x − m), of which Σx is known: it has been added up for m, here in the operand's shape. */
 interface Centred extends Product {
   readonly sum: Tensor;
   readonly mean: Tensor;
@@ -95,13 +104,19 @@ interface Factored {
   readonly centred: readonly Centred[];
 }
 
+/** What is added, or subtracted. */
+interface Term {
+  readonly t: Tensor;
+  readonly negative: boolean;
+}
+
 /** The operand of a sum as centred products and a rest, which is all of it where none is. */
 function factored(node: Tensor): Factored {
   const axes = reducedAxes(node);
-  const whole = node.operands[0]!;
-  const read = (t: Tensor): Product => productOf(t, axes, node.shape);
+  const whole = { t: node.operands[0]!, negative: false };
+  const read = (term: Term): Product => productOf(term, axes, node.shape);
   const terms = termsOf(whole);
-  const centred = terms.map((t) => centredIn(read(t), axes, node.shape));
+  const centred = terms.map((term) => centredIn(read(term), axes, node.shape));
   const others = terms.filter((_, i) => !centred[i]);
   const found = centred.filter((c) => c !== undefined);
   if (found.length === 0 || others.length !== 1) return { rest: read(whole), centred: [] };
@@ -109,25 +124,25 @@ function factored(node: Tensor): Factored {
 }
 
 /** What is added up, by additions and signs alone. */
-function termsOf(whole: Tensor): Tensor[] {
-  const terms: Tensor[] = [];
-  const left: { t: Tensor; negative: boolean }[] = [{ t: whole, negative: false }];
-  for (let next = left.pop(); next && terms.length < searches.termsOfSum; next = left.pop()) {
+function termsOf(whole: Term): Term[] {
+  const terms: Term[] = [];
+  const left = [whole];
+  for (let next = left.pop(); next; next = left.pop()) {
     const { t, negative } = next;
     if (t.op === "add") left.push(...[...t.operands].reverse().map((o) => ({ t: o, negative })));
     else if (t.op === "neg") left.push({ t: t.operands[0]!, negative: !negative });
-    else terms.push(negative ? build("neg", [t]) : t);
+    else terms.push(next);
+    if (terms.length > searches.termsOfSum) return [whole];
   }
-  return left.length > 0 ? [whole] : terms;
+  return terms;
 }
 
-function productOf(t: Tensor, axes: readonly number[], shape: Shape): Product {
+function productOf(term: Term, axes: readonly number[], shape: Shape): Product {
   const [factors, same]: Tensor[][] = [[], []];
-  let negative = false;
-  const left = [t];
+  let { negative } = term;
+  const left = [term.t];
   for (let next = left.pop(); next; next = left.pop()) {
-    const value = sameAlong(next, axes, shape);
-    if (value) same!.push(value);
+    if (sameAlong(next, axes, shape)) same!.push(next);
     else if (next.op === "neg") {
       negative = !negative;
       left.push(next.operands[0]!);
@@ -142,9 +157,9 @@ function productOf(t: Tensor, axes: readonly number[], shape: Shape): Product {
 function centredIn(product: Product, axes: readonly number[], shape: Shape): Centred | undefined {
   const [d, ...more] = product.factors;
   if (d?.op !== "sub" || more.length > 0) return undefined;
-  const [x, wide] = d.operands as [Tensor, Tensor];
-  const mean = sameAlong(wide, axes, shape);
-  const sum = mean && sumIn(mean, x, axes);
+  const [x, mean] = d.operands as [Tensor, Tensor];
+  const value = sameAlong(mean, axes, shape);
+  const sum = value && sumIn(value, x, axes);
   return sum ? { ...product, sum, mean } : undefined;
 }
 
@@ -154,16 +169,21 @@ const keyOf = ({ factors }: Product, axes: readonly number[]): string =>
 const times = (a: Tensor, b: Tensor): Tensor => build("mul", [a, b]);
 const signed = (t: Tensor, { negative }: Product): Tensor => (negative ? build("neg", [t]) : t);
 
-/** The sum of the rest times what is the same in it, and of what is centred. */
-function rebuilt(node: Tensor, { rest, centred }: Factored): Tensor {
+/** The sum of the rest times what is the same in it, and of what is centred, of nodes as `now`. */
+function rebuilt(
+  node: Tensor,
+  { rest, centred }: Factored,
+  now: (before: Tensor) => Tensor,
+): Tensor {
   const axes = reducedAxes(node);
-  const [first, ...more] = rest.factors;
+  const one = (same: Tensor): Tensor => sameAlong(now(same), axes, node.shape)!;
+  const [first, ...more] = rest.factors.map(now);
   const count = axes.reduce((n, axis) => n * (node.operands[0]!.shape[axis] as number), 1);
   const counts = uniform(count, node.dtype, node.shape);
   const sum = first ? build("reduceSum", [more.reduce(times, first)], { axes }) : counts;
-  const value = signed(rest.same.reduce(times, sum), rest);
+  const value = signed(rest.same.map(one).reduce(times, sum), rest);
   return centred.reduce((total, c) => {
-    const left = build("sub", [c.sum, times(counts, c.mean)]);
-    return build("add", [total, signed(c.same.reduce(times, left), c)]);
+    const left = build("sub", [now(c.sum), times(counts, one(c.mean))]);
+    return build("add", [total, signed(c.same.map(one).reduce(times, left), c)]);
   }, value);
 }

@@ -31,6 +31,7 @@ import { bindingsOf } from "../target-language.ts";
 import {
   arrayType,
   constantText,
+  heldText,
   javascript,
   type Rounding,
   rounded,
@@ -125,11 +126,12 @@ function printAccumulate(p: Printer, s: Of<"accumulate">): void {
   const { e } = p;
   const acc = e.find(s.name).text;
   const { dtype, wide } = e.facts.accs.get(s.name)!;
-  const value = e.text(s.value);
   if (isArg(s.reducer)) {
-    printArg(e, s, value);
+    // Of equals in memory, whatever a double holds beyond, the first is taken.
+    printArg(e, s, p.rounding === "on-store" ? heldText(e, s.value, p.use) : e.text(s.value));
     return;
   }
+  const value = e.text(s.value);
   if (s.reducer === "any" || s.reducer === "all") {
     const op = s.reducer === "any" ? "||" : "&&";
     e.line(`${acc.text} = ${acc.text} ${op} ${atLeast(value, prec.equal)};`);

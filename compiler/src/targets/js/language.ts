@@ -101,15 +101,22 @@ function allOf(conditions: readonly Text[]): Text {
   return conditions.reduce((a, b) => binary(a, "&&", b, prec.and));
 }
 
-/** Ops whose result jumps as an operand passes a number. */
+/** Ops whose result jumps, and is a whole number, as an operand passes a number. */
+const steps: ReadonlySet<string> = new Set("floor ceil round trunc sign".split(" "));
+
+/** All whose result jumps: a remainder at multiples, a power of what is negative at whole numbers. */
 const jumping: ReadonlySet<string> = new Set(
-  "less lessEqual greater greaterEqual equal notEqual floor ceil round trunc sign".split(" "),
+  "less lessEqual greater greaterEqual equal notEqual isFinite rem pow".split(" ").concat(...steps),
 );
+
+/** A conversion jumps too, and one to f64 shows digits, but halves are rounded as well. */
+const jumps = ({ op, dtype }: Call): boolean =>
+  jumping.has(op) || (op === "convert" && (!isFloat(dtype) || dtype === "f64"));
 
 function callText(e: Emitter, c: Call, wanted: Rounding, use: Use): Text {
   const rounding = isUniform(e, c) ? "each-op" : wanted;
   const from = c.args[c.op === "select" ? 1 : 0]!.dtype;
-  const held = rounding === "on-store" && jumping.has(c.op);
+  const held = rounding === "on-store" && jumps(c);
   const args = c.args.map((a) => (held ? heldText(e, a, use) : e.text(a)));
   // Where every op is rounded, results have the bits of the reference, which calls Math.
   const fast = rounding === "each-op" || c.dtype !== "f32" ? undefined : spellFast(c.op, args, use);
@@ -122,9 +129,12 @@ function callText(e: Emitter, c: Call, wanted: Rounding, use: Use): Text {
  * An operand as memory holds it. Two values that are one there may differ in what a double holds
  * beyond, such as x and the stored maximum(x, 0), and none is less than itself.
  */
-function heldText(e: Emitter, x: Expr, use: Use): Text {
+export function heldText(e: Emitter, x: Expr, use: Use): Text {
   const text = e.text(x);
-  const held = x.kind === "const" || x.kind === "load" || (x.kind === "call" && x.stored);
+  const isRounded = (c: Call): boolean =>
+    steps.has(c.op) || (c.op === "convert" && c.args[0]!.dtype !== "f32");
+  const made = x.kind === "call" && (x.stored || isRounded(x));
+  const held = x.kind === "const" || x.kind === "load" || made;
   return x.dtype === "f32" && !held ? rounded(text, "f32", "each-op", use) : text;
 }
 

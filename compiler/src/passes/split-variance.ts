@@ -2,7 +2,8 @@
  * Splits a long sum of squares about a mean along with the sum of that mean: each part has its own
  * mean, and what it adds up about it; joined, those are moved to the mean of all.
  *
- *   Σ (x − m)² = Σₚ (Σ (x − mₚ)² + L·(mₚ − m)²), with mₚ the mean of a part of L elements
+ *   Σ (x − m)² = Σₚ (Σ (x − mₚ)² + (mₚ − m)·(2·Σ (x − mₚ) + L·(mₚ − m))),
+ *   with mₚ the mean of a part of L elements
  *
  * before:
  *   graph f(%x: f32[1048576,2]) {
@@ -42,8 +43,8 @@
  *
  * A kernel a part finds both sums, of elements that it has just read; without it the mean of all
  * comes first, and then all are read again. Nothing cancels: each square is about the mean of its
- * own part (Chan, Golub & LeVeque 1979, eq. 2.1). The mean may be any number a result, such as one
- * that is rounded. Sums are added in another order, so a target asks for this pass if it wants it.
+ * own part (Chan, Golub & LeVeque 1979, eq. 2.1). Both means may be any numbers, such as rounded
+ * ones: Σ (x − mₚ) is what a rounded mₚ leaves, 0 of an exact one. Sums are added in another order, so a target asks for this pass if it wants it.
  * For f32 alone. Run before reductions are split, as it takes their parts.
  */
 import { reducedAxes, type Tensor } from "@kiln-ml/ir";
@@ -98,7 +99,9 @@ function joined(node: Tensor, { x, about }: Squares, parts: Parts): Tensor {
   const means = build("div", [sums, lengths]);
   const d = build("sub", [rows, along(means, shape, axesBut(shape.length, inner))]);
   const squares = build("reduceSum", [build("mul", [d, d])], { axes: inner });
+  const rests = build("reduceSum", [d], { axes: inner });
   const apart = build("sub", [means, along(about, sums.shape, axesBut(sums.rank, [at]))]);
-  const moved = build("mul", [lengths, build("mul", [apart, apart])]);
+  const twice = build("mul", [uniform(2, node.dtype, sums.shape), rests]);
+  const moved = build("mul", [apart, build("add", [twice, build("mul", [lengths, apart])])]);
   return build("reduceSum", [build("add", [squares, moved])], { axes: [at] });
 }

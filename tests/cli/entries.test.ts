@@ -158,6 +158,9 @@ test("a compiled language model goes on with a text as the model does", () => {
   const compiled = told("told", "--prompt", "ab");
   assert.is(compiled.err, "");
   assert.is(compiled.out, plain.out);
+  // The likeliest token is among the K likeliest.
+  assert.is(told("told", "--prompt", "ab", "--top-k", "2").out, plain.out);
+  project.kiln("compile", "small", "--target", "js", "-o", "packed.kiln");
   const drawn = ["--prompt", "ab", "--temperature", "1.5", "--repetition-penalty", "1.1"];
   assert.is(told("told", ...drawn, "--seed", "7").out, told("told", ...drawn, "--seed", "7").out);
   assert.equal(
@@ -166,6 +169,7 @@ test("a compiled language model goes on with a text as the model does", () => {
       told("told", "--prompt", "ab", "--repetition-penalty", "2").err.split("\n")[0],
       told("told", "--prompt", "ab", "--quantize", "int8").err.split("\n")[0],
       told("counter", "--prompt", "ab").err.split("\n")[0],
+      told("packed.kiln", "--prompt", "ab").err.split("\n")[0],
       project.kiln("chat", "told").err.split("\n")[0],
     ],
     [
@@ -173,6 +177,7 @@ test("a compiled language model goes on with a text as the model does", () => {
       "LanguageModelError: generate: a compiled model weighs repetitions where it draws alone",
       "kiln generate: --quantize cannot be had for told, which is compiled already",
       "kiln generate: counter is an artifact without a tokenizer",
+      "kiln generate: packed.kiln is an artifact without a tokenizer",
       "kiln chat: told has no chat template: it was not made to converse",
     ],
   );

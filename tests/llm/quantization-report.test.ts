@@ -130,4 +130,29 @@ test("what cannot be compared is refused", async () => {
   );
 });
 
+test("a pattern of what is to be kept is of some matrices, or of the table", async () => {
+  const load = async (options: LoadModelOptions): Promise<string> => {
+    try {
+      await loaded(options);
+      return "loaded";
+    } catch (e) {
+      return (e as Error).message;
+    }
+  };
+  for (const [keep, what] of [
+    [/nothing/, "none"],
+    [/./g, "all"],
+  ] as const)
+    assert.match(
+      await load({ weights: "int8", keep }),
+      new RegExp(
+        `^loadModel: keep \\S+ is like ${what} of the paths of matrices\n  they are model`,
+      ),
+    );
+  const table = await loaded({ weights: "int8", keep: /lm_head/, embeddings: true });
+  assert.ok(table.state().has("model.embed_tokens.weight"));
+  const every = await loaded({ weights: "int8", keep: /mlp/gy, embeddings: true });
+  assert.not(every.state().has("model.embed_tokens.weight"));
+});
+
 test.run();

@@ -162,6 +162,66 @@ const refused = (functions: unknown, options: unknown): Promise<string> =>
     (e: Error) => e.message,
   );
 
+test("a weight whose numbers a format has not stays, with the reason", async () => {
+  const w = (name: string, odd: number) => {
+    const data = Float32Array.from({ length: 280 }, (_, i) => (i === 3 ? odd : Math.sin(i)));
+    return param(data, { name, shape: [70, 4] });
+  };
+  const all = [w("plain", 0), w("large", 1e5), w("endless", Infinity), w("none", NaN)];
+  const fn = (x: Tensor): Tensor[] => all.map((m) => x.matmul(m));
+  const model = { fn: fn as never, inputs: [[2, 70]] };
+  for (const [format, names] of [
+    ["int8", ["plain", "large"]],
+    ["int4", ["plain", "large"]],
+    ["f16", ["plain"]],
+  ] as const) {
+    const { weights, kept } = await quantizeFunctions({ model }, { weights: format });
+    assert.equal(
+      weights.map((x) => x.name),
+      names,
+      format,
+    );
+    for (const { why } of kept) assert.is(why, `holds numbers that ${format} has not`);
+    assert.is(kept.length, 4 - names.length);
+  }
+});
+
+test("a pattern is tested anew for each name, and one of no name is refused", async () => {
+  const all = ["aa", "ab", "ac"].map((name) => param(wave(1, 64, 4), { name }));
+  const other = param(wave(2, 64, 4), { name: "other" });
+  const fn = (x: Tensor): Tensor[] => [...all, other].map((m) => x.matmul(m));
+  const model = { fn: fn as never, inputs: [[2, 64]] };
+  const { kept } = await quantizeFunctions({ model }, { weights: "int8", keep: /a/g });
+  assert.equal(
+    kept.map((k) => k.name),
+    ["aa", "ab", "ac"],
+  );
+  try {
+    await quantizeFunctions({ model }, { weights: "int8", keep: /lm_head/ });
+    assert.unreachable();
+  } catch (e) {
+    assert.is(
+      (e as Error).message,
+      "quantizeFunctions: keep /lm_head/ is like no name of a weight\n  names are aa, ab, ac, other",
+    );
+  }
+});
+
+test("of rows with NaN it is the largest, and equal infinities are no error", async () => {
+  const of = (row: number[]) => ({
+    fn: ((x: Tensor) => x.mul(tensor([row]))) as never,
+    inputs: [[1, 3]],
+  });
+  const ones = tensor([[1, 1, 1]]);
+  const [odd] = await outputErrors(of([1, 2, 3]), of([1, 2, NaN]), [ones]);
+  assert.ok(Number.isNaN(odd!.maxError));
+  assert.is(odd!.sameLargest, 1);
+  const [first] = await outputErrors(of([1, 2, 3]), of([NaN, 2, 3]), [ones]);
+  assert.is(first!.sameLargest, 0);
+  const [same] = await outputErrors(of([1, Infinity, 3]), of([1, Infinity, 3]), [ones]);
+  assert.is(same!.maxError, 0);
+});
+
 test("what cannot be quantized is refused, with the reason", async () => {
   const bias = param(wave(1, 8), { name: "bias" });
   const model = { fn: (x: Tensor) => x.add(bias), inputs: [["N", 8]] };

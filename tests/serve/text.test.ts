@@ -1,5 +1,5 @@
 /** A language model over a real port: answers, streams, refusals, clients that go away, an end. */
-import { chatTemplate, generate } from "@kiln-ml/llm";
+import { chatTemplate, generate, LanguageModelError } from "@kiln-ml/llm";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
 import { endless, numbers, post, refusal, sample, sessionOf, started, until } from "./asking.ts";
@@ -172,6 +172,24 @@ const cases: readonly (readonly [wanted: string, path: string, body: unknown])[]
 ];
 for (const [wanted, path, body] of cases)
   test(wanted, async () => assert.is(await refusal(await post(server, path, body)), wanted));
+
+test("options that a session cannot take are refused before a stream begins", async () => {
+  const picky = Object.assign(sessionOf(net), {
+    checkSampling({ topK }: { topK?: number }): void {
+      if (topK !== undefined) throw new LanguageModelError("generate: no topK here");
+    },
+  });
+  const other = await started({ session: picky, tokenizer: numbers });
+  for (const stream of [true, false]) {
+    const body = { prompt: "1 2", top_k: 3, max_tokens: 2, stream };
+    const answer = await post(other, "/v1/completions", body);
+    assert.is(await refusal(answer), "400 invalid_value: generate: no topK here");
+  }
+  assert.is((await post(other, "/v1/completions", { prompt: "1", max_tokens: 2 })).status, 200);
+  assert.is(picky.ran, 2);
+  await other.stop();
+  await picky.dispose();
+});
 
 test("a body that is no JSON, or does not say that it is one, is refused", async () => {
   assert.match(await refusal(await post(server, "/v1/completions", "{")), /^400 invalid_json: /);

@@ -118,6 +118,19 @@ export class EntriesSession implements TextRunner<DeviceArray> {
     return scores!;
   }
 
+  /** Throws LanguageModelError for what none of the programs does. */
+  checkSampling({ temperature = 0, topK, repetitionPenalty = 1 }: SamplingOptions): void {
+    if (temperature === 0 && repetitionPenalty !== 1)
+      throw new LanguageModelError(
+        "generate: a compiled model weighs repetitions where it draws alone\n  give a temperature above 0 too",
+      );
+    // The likeliest token is among the K likeliest, whatever K is.
+    if (temperature > 0 && topK !== undefined)
+      throw new LanguageModelError(
+        "generate: topK is a constant of a program, and a compiled model has none for it\n  give topP or minP, or take the model as it was before it was compiled",
+      );
+  }
+
   async choose(
     scores: DeviceArray,
     history: readonly (readonly number[])[],
@@ -125,11 +138,8 @@ export class EntriesSession implements TextRunner<DeviceArray> {
     options: SamplingOptions,
   ): Promise<number[]> {
     const { temperature = 0, repetitionPenalty = 1 } = options;
+    this.checkSampling(options);
     const place = this.#placeOf(options);
-    if (temperature === 0 && repetitionPenalty !== 1)
-      throw new LanguageModelError(
-        "generate: a compiled model weighs repetitions where it draws alone\n  give a temperature above 0 too",
-      );
     const isDrawn = temperature > 0;
     const entry =
       place === "first" ? (isDrawn ? "sampleFirst" : "first") : isDrawn ? "sample" : "greedy";
@@ -144,11 +154,7 @@ export class EntriesSession implements TextRunner<DeviceArray> {
   }
 
   /** Where in a text a choice with such options stands. */
-  #placeOf({ topK, suppress = [] }: SamplingOptions): "first" | "next" {
-    if (topK !== undefined)
-      throw new LanguageModelError(
-        "generate: topK is a constant of a program, and a compiled model has none for it\n  give topP or minP, or take the model as it was before it was compiled",
-      );
+  #placeOf({ suppress = [] }: SamplingOptions): "first" | "next" {
     const { suppress: never, beginSuppress } = this.#facts;
     if (isSame(suppress, never)) return "next";
     if (isSame(suppress, [...new Set([...never, ...beginSuppress])])) return "first";

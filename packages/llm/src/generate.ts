@@ -95,6 +95,7 @@ export async function* generateTokens(
   const sampling = { ...given, suppress };
   const first = { ...given, suppress: [...new Set([...suppress, ...beginSuppress])] };
   checkSampling(sampling, config.vocabulary);
+  session.checkSampling?.(sampling);
   checkTokens("beginSuppress", first.suppress, config.vocabulary);
   checkPrompts(session, prompts);
   const texts = prompts.map((p) => [...p]);

@@ -5,7 +5,7 @@
 import { nn } from "kiln-ml";
 import { checkOptions, type OptionNames } from "kiln-ml/ir";
 import type { Decoder } from "./decoder.ts";
-import { LanguageModelError, named } from "./errors.ts";
+import { LanguageModelError, listed, named } from "./errors.ts";
 import { type ReadingOptions, readingOptions } from "./model-files.ts";
 
 export interface LoadModelOptions extends ReadingOptions {
@@ -68,12 +68,16 @@ export const activationsOf = ({ activations }: LoadModelOptions) =>
  * activations of 8 bits that no matrix would meet.
  */
 export function quantizeAs(net: Decoder, options: LoadModelOptions): void {
-  const { weights, keep, embeddings } = options;
+  const { weights, embeddings } = options;
+  const given = options.keep;
+  // With "g" or "y" it would go on where it ended in the path before.
+  const keep = given && new RegExp(given.source, given.flags.replace(/[gy]/g, ""));
   if (weights === "int8" || weights === "int4") {
     const format = { bits: weights === "int8" ? 8 : 4, ...activationsOf(options) } as const;
-    const targets = keep && new RegExp(`^(?!.*(?:${keep.source}))`, keep.flags.replace(/[gy]/, ""));
+    if (keep) checkKeep(net, keep);
+    const targets = keep && new RegExp(`^(?!.*(?:${keep.source}))`, keep.flags);
     nn.quantizeWeights(net, { ...format, ...(targets && { targets }) });
-    if (embeddings) net.quantizeTable(format);
+    if (embeddings && !(keep && isTable(net, keep))) net.quantizeTable(format);
   }
   const isQuantized = [...net.modules().values()].some(
     (m) => m instanceof nn.Linear && m.quantized,
@@ -83,3 +87,17 @@ export function quantizeAs(net: Decoder, options: LoadModelOptions): void {
       `loadModel: activations i8 meet quantized weights, and these are ${weights ?? "floats"}\n  give weights: "int8" or "int4" too`,
     );
 }
+
+/** Throws LanguageModelError for a pattern of no matrix or table, and of all matrices. */
+function checkKeep(net: Decoder, keep: RegExp): void {
+  const paths = [...net.modules()].flatMap(([path, m]) => (m instanceof nn.Linear ? [path] : []));
+  const kept = paths.filter((path) => path.search(keep) >= 0);
+  if (kept.length ? kept.length < paths.length : isTable(net, keep)) return;
+  throw new LanguageModelError(
+    `loadModel: keep ${keep} is like ${kept.length ? "all" : "none"} of the paths of matrices\n  they are ${listed(paths)}`,
+  );
+}
+
+/** Whether a pattern is of the table of tokens, or of the head that is tied to it. */
+const isTable = ({ config }: Decoder, keep: RegExp): boolean =>
+  ["model.embed_tokens", ...(config.tied ? ["lm_head"] : [])].some((p) => p.search(keep) >= 0);

@@ -20,6 +20,8 @@ export interface TextRunner<Scores = unknown> {
   begin(): number;
   /** Throws LanguageModelError if another generation has begun since. */
   checkTurn(turn: number): void;
+  /** Throws LanguageModelError for options that `choose` cannot take, where there are such. */
+  checkSampling?(options: SamplingOptions): void;
   /** Runs what is new of each text, from position `at` of each: scores after the last one. */
   step(texts: readonly (readonly number[])[], at: readonly number[]): Promise<Scores>;
   /** Tokens by such scores. */

@@ -96,6 +96,8 @@ export async function answerText(
       "model",
     );
   const prompts = tokensOf(kind, json as Json, model);
+  // Before a stream has begun, with a status.
+  model.session.checkSampling?.(request.options);
   const gone = new AbortController();
   const either = AbortSignal.any([signal, gone.signal]);
   const leave = await gate.enter(either);

@@ -2,7 +2,7 @@
  * Language models that are compiled already, in `kiln generate`, `chat` and `serve`: the folder of
  * `kiln compile`, run by the runtime alone.
  */
-import { existsSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { readManifestOf } from "@kiln-ml/artifact/entries";
 import { openEntries } from "@kiln-ml/artifact/node";
@@ -18,6 +18,24 @@ import type { Parsed } from "./usage.ts";
 /** Options that say how a model is compiled, which it is already. */
 const before = ["quantize", "activations", "keep", "embeddings"];
 
+/** Whether a file that is called an artifact begins as no GGUF file does. */
+function isPacked(path: string): boolean {
+  if (!isArtifact(path)) return false;
+  const file = openSync(path, "r");
+  try {
+    const magic = Buffer.alloc(4);
+    readSync(file, magic, 0, 4, 0);
+    return magic.toString("latin1") !== "GGUF";
+  } finally {
+    closeSync(file);
+  }
+}
+
+const withoutTokenizer = (command: string, path: string): PlainError =>
+  new PlainError(
+    `kiln ${command}: ${short(path)} is an artifact without a tokenizer\n  compile the model into a folder: kiln compile MODEL -o out/`,
+  );
+
 /** The folder of a compiled language model; undefined for a path of anything else. */
 export async function compiledTexts(
   command: string,
@@ -25,13 +43,14 @@ export async function compiledTexts(
   values: Parsed["values"],
 ): Promise<CompiledModel | undefined> {
   // A file is what it has in it, whatever it is called: who loads it says.
-  if (statSync(path, { throwIfNoEntry: false })?.isDirectory() !== true) return undefined;
+  const found = statSync(path, { throwIfNoEntry: false });
+  if (found?.isFile() && command !== "serve" && isPacked(path))
+    throw withoutTokenizer(command, path);
+  if (found?.isDirectory() !== true) return undefined;
   if (!isArtifact(path)) return undefined;
   if (!existsSync(join(path, "text.json"))) {
     if (command === "serve") return undefined;
-    throw new PlainError(
-      `kiln ${command}: ${short(path)} is an artifact without a tokenizer\n  compile the model into a folder: kiln compile MODEL -o out/`,
-    );
+    throw withoutTokenizer(command, path);
   }
   const odd = before.find((name) => values[name] !== undefined);
   if (odd !== undefined)

@@ -75,18 +75,24 @@ async function resultsOf(
   return read;
 }
 
+/** As argMax orders: nothing is larger than NaN. */
+const isLarger = (x: number, than: number): boolean =>
+  x > than || (Number.isNaN(x) && !Number.isNaN(than));
+
 function compared(name: string, { data, last }: Result, found: ArrayLike<number>): OutputError {
   let [most, errors, squares, same] = [0, 0, 0, 0];
   const rows = last === 0 ? 0 : data.length / last;
   for (let r = 0; r < rows; r++) {
     let [a, b] = [r * last, r * last];
     for (let i = r * last; i < (r + 1) * last; i++) {
-      const error = Math.abs(Number(found[i]) - Number(data[i]));
+      // Equal infinities have no difference that is a number.
+      const isEqual = found[i] === data[i];
+      const error = isEqual ? 0 : Math.abs(Number(found[i]) - Number(data[i]));
       most = Number.isNaN(error) ? Number.NaN : Math.max(most, error);
       errors += error ** 2;
       squares += Number(data[i]) ** 2;
-      if (data[i]! > data[a]!) a = i;
-      if (found[i]! > found[b]!) b = i;
+      if (isLarger(data[i]!, data[a]!)) a = i;
+      if (isLarger(found[i]!, found[b]!)) b = i;
     }
     if (a === b) same++;
   }

@@ -68,13 +68,15 @@ const formats: readonly WeightFormat[] = ["int8", "int4", "f16"];
 const width: Readonly<Record<string, number>> = { f64: 8, f32: 4, u32: 4, f16: 2, bf16: 2 };
 const bytesOf = (t: Tensor): number =>
   (t.shape as number[]).reduce((a, b) => a * b, width[t.dtype] ?? 4);
+const toKeep = "is to be kept";
 const nameOf = (t: Tensor): string => String(t.attrs.name);
 
 /**
  * Functions whose products have weights of few bits: each matrix that products alone read becomes
  * words of 4 or 8 bits with a scale for each block of 32 inputs, or halves; all else stays as it is
- * and is named with the reason. With "f16", whatever has two axes or more becomes halves. Functions
- * that share a weight share what stands for it.
+ * and is named with the reason, as a weight with NaN, infinities, or numbers beyond those of "f16".
+ * With "f16", whatever has two axes or more becomes halves. Functions that share a weight share what
+ * stands for it.
  *
  * An error of int8 is at most half of 1/127 of the largest element of its block, of int4 1/8 of it,
  * of f16 2^-11 of the element. Rejects with GraphError for a format that is not known, a function
@@ -99,19 +101,36 @@ export async function quantizeFunctions(
     throw new GraphError(
       `${op}: weights ${JSON.stringify(format)} are not known\n  take one of ${formats.join(", ")}`,
     );
+  // A pattern with "g" or "y" would go on where it ended in the name before.
+  const isKept = keep && ((name: string): boolean => name.search(keep) >= 0);
   const by = new Map<Tensor, Tensor>();
   const [weights, kept]: [QuantizedWeightReport[], KeptWeight[]] = [[], []];
   const { roots, written } = readingOf(op, functions);
   for (const [leaf, use] of weightUses(roots, written)) {
-    const why = keep?.test(nameOf(leaf)) ? "is to be kept" : reasonToKeep(leaf, use, format);
-    if (why !== undefined) {
+    const keeps = (why: string): number =>
       kept.push({ name: nameOf(leaf), bytes: bytesOf(leaf), why });
+    const why = isKept?.(nameOf(leaf)) ? toKeep : reasonToKeep(leaf, use, format);
+    if (why !== undefined) {
+      keeps(why);
       continue;
     }
     const made = format === "f16" ? halvesOf(leaf) : blocksOf(leaf, use, format === "int8" ? 8 : 4);
+    const told = await reported(leaf, made);
+    // One number that is none, or is infinite, makes those of its whole block so.
+    if (!Number.isFinite(told.maxError)) {
+      keeps(`holds numbers that ${format} has not`);
+      continue;
+    }
     by.set(leaf, made.value);
-    weights.push(await reported(leaf, made));
+    weights.push(told);
   }
+  if (keep && !kept.some(({ why }) => why === toKeep))
+    throw new GraphError(
+      `${op}: keep ${keep} is like no name of a weight\n  names are ${[...weights, ...kept]
+        .map(({ name }) => name)
+        .slice(0, 8)
+        .join(", ")}`,
+    );
   if (!weights.length)
     throw new GraphError(
       `${op}: no weight of ${Object.keys(functions).join(", ") || "nothing"} is ${format === "f16" ? "a matrix of f32" : "a matrix that products alone read"}\n  ${kept.length ? `weights are ${said(kept)}` : "the functions have no parameters"}`,

@@ -2,6 +2,7 @@
  * What goes wrong with compilers, folders and files of the native target, verbatim; and what is
  * kept of a compile.
  */
+import { spawnSync } from "node:child_process";
 import {
   chmodSync,
   lstatSync,
@@ -14,7 +15,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { ArtifactError, DeviceError, decodeArtifact, encodeArtifact } from "@kiln-ml/artifact";
 import { input } from "@kiln-ml/ir";
 import { createWasmDevice } from "@kiln-ml/runtime";
@@ -28,6 +29,8 @@ import {
   keptFolder,
   libraryOf,
 } from "../../runtime/src/devices/native/compiler.ts";
+import { loadTable, makeLibrary, openPool } from "../../runtime/src/devices/native/executor.ts";
+import { poolText } from "../../runtime/src/devices/native/library-text.ts";
 import { forge } from "../artifact/sample.ts";
 import { nativeOptions, nativeTest } from "../support/native.ts";
 import { rejection, thrown } from "./messages.ts";
@@ -147,13 +150,49 @@ test("no file holds native kernels, neither written nor read", () => {
   );
 });
 
-nativeTest("a library is made once, and one that is damaged is made anew", async () => {
+nativeTest("a library is made once for each compiler", async () => {
   put("KILN_CACHE", join(scratch, "once"));
   const compiler = await findCompiler();
   const first = await libraryOf(compiler, sources);
   assert.is(await libraryOf({ ...compiler, command: "nothing-here" }, sources), first);
   const other = await libraryOf({ ...compiler, identity: "another processor" }, sources);
   assert.is.not(other, first);
+});
+
+nativeTest("a library that is damaged, the pool's too, is refused once and made anew", async () => {
+  put("KILN_CACHE", join(scratch, "damaged"));
+  const real = await findCompiler();
+  const compiler = { ...real, identity: `${real.identity}, of this test` };
+  const pool = await libraryOf(compiler, new Map([["pool.c", poolText]]));
+  writeFileSync(pool, "no library");
+  assert.match(
+    await rejection(openPool(compiler), DeviceError),
+    /^native: the library does not load: .*\n {2}run it again, which compiles it anew$/,
+  );
+  const opened = await openPool(compiler);
+  const path = await makeLibrary(compiler, [], []);
+  writeFileSync(path, "no library");
+  assert.match(
+    thrown(() => loadTable(opened, path), DeviceError),
+    /^native: the library does not load/,
+  );
+  assert.ok(loadTable(opened, await makeLibrary(compiler, [], [])).address > 0);
+});
+
+nativeTest("a machine without any folder to write is told so", async () => {
+  const code = `import { keptFolder } from ${JSON.stringify(resolve("runtime/src/devices/native/compiler.ts"))};
+try { keptFolder(); } catch (e) { console.log(e.constructor.name, e.message); }`;
+  // tsx itself writes there before.
+  const set = 'process.env.TMPDIR = "/dev/null/tmp"; process.env.KILN_CACHE = "off";';
+  const file = join(scratch, "folder.mts");
+  writeFileSync(file, code.replace("try {", `${set} try {`));
+  const node = ["--conditions=@kiln-ml/source", "--import", "tsx", file];
+  const { stdout, stderr } = spawnSync(process.execPath, node, { encoding: "utf8" });
+  assert.match(
+    stdout,
+    /^DeviceError native: no folder for libraries can be made: ENOTDIR.*\n {2}give TMPDIR a folder that can be written, not \/dev\/null\/tmp, or use the target wasm\n$/,
+    stderr,
+  );
 });
 
 nativeTest("a library that others may have written is made anew", async () => {

@@ -7,7 +7,17 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Artifact } from "@kiln-ml/artifact";
-import { type Dtype, fromHost, type HostArray, toHost, type Value } from "@kiln-ml/ir";
+import {
+  type Dtype,
+  fromHost,
+  type HostArray,
+  hostDataOf,
+  type Tensor,
+  toHost,
+  type Value,
+} from "@kiln-ml/ir";
+import { compileProgram } from "../../compiler/src/all.ts";
+import type { Program } from "../../compiler/src/program.ts";
 import { type Standalone, standaloneOf } from "../../packages/kiln/src/cli/standalone/files.ts";
 import { findCompiler } from "../../runtime/src/devices/native/compiler.ts";
 import { openPool } from "../../runtime/src/devices/native/executor.ts";
@@ -48,12 +58,51 @@ const compiler = await findCompiler().catch(() => undefined);
 /** Memory that the collector does not move. */
 const fixed = (bytes: number): Uint8Array => new Uint8Array(Math.max(4096, bytes));
 
+/** A library for several programs takes the compiler once. */
+export function joined(sample: readonly { program: Program; feeds(): Map<Tensor, Value> }[]) {
+  const feeds = new Map<Tensor, Value>();
+  for (const { feeds: of } of sample) for (const [t, v] of of()) feeds.set(t, v);
+  const parts = sample.map(({ program }) => program);
+  const program: Program = {
+    inputs: [...new Set(parts.flatMap((p) => p.inputs))],
+    outputs: parts.flatMap((p, i) => p.outputs.map((o) => ({ ...o, name: `${o.name}_${i}` }))),
+    updates: [],
+  };
+  return { program, feeds };
+}
+
+/** What a leaf holds; of one that is only written any value will do. */
+const hostOf = (t: Tensor, value: Value | undefined) => {
+  if (t.op === "data") return hostDataOf(t);
+  const zeros = () => new Array<number>((t.shape as number[]).reduce((a, b) => a * b, 1)).fill(0);
+  return toHost(t.dtype, value?.data ?? zeros());
+};
+
+/** The artifact of a program with what its states are fed as weights. */
+export function artifactOf(
+  program: Program,
+  feeds: ReadonlyMap<Tensor, Value>,
+  lanes: number,
+): Artifact {
+  const options = { target: "native", features: [`lanes-${lanes}`] } as const;
+  const { artifact, states } = compileProgram(program, options);
+  const weights = states.map((t, i) => {
+    const { dtype, shape } = artifact.signature.states[i]!;
+    const host = hostOf(t, feeds.get(t)) as ArrayBufferView;
+    const data = new Uint8Array(host.buffer, host.byteOffset, host.byteLength);
+    return [artifact.signature.states[i]!.name, { dtype, shape, data }] as const;
+  });
+  return { ...artifact, weights: Object.fromEntries(weights) };
+}
+
 export interface Built {
   readonly lanes: number;
   readonly cc: string;
   readonly embed?: boolean;
   /** What the program is built for, if not this machine: "" for any of its kind. */
   readonly march?: string;
+  /** Instead of `strict`. */
+  readonly flags?: string;
 }
 
 let made = 0;
@@ -64,7 +113,7 @@ export class StandaloneModel {
   readonly prefix: string;
   readonly calls: Calls;
   readonly #artifact: Artifact;
-  readonly #address: (at: Uint8Array) => number;
+  readonly address: (at: Uint8Array) => number;
 
   private constructor(
     artifact: Artifact,
@@ -76,17 +125,17 @@ export class StandaloneModel {
     this.prefix = at.prefix;
     this.calls = calls;
     this.#artifact = artifact;
-    this.#address = address;
+    this.address = address;
   }
 
   /** Throws Error with what the compiler said. */
   static async build(artifact: Artifact, how: Built): Promise<StandaloneModel> {
-    const { lanes, cc, embed = false, march } = how;
+    const { lanes, cc, embed = false, march, flags = strict } = how;
     const folder = join(scratch, `${made++}`);
     const program = standaloneOf(artifact, { name: "net", lanes, embed });
     writeFiles(folder, program);
     const target = march === undefined ? [] : [`MARCH=${march}`];
-    const failure = make(folder, "libnet.so", `CC=${cc}`, `CFLAGS=${strict}`, ...target);
+    const failure = make(folder, "libnet.so", `CC=${cc}`, `CFLAGS=${flags}`, ...target);
     if (failure !== undefined) throw new Error(failure);
     const pool = await openPool(compiler!);
     const library = pool.koffi.load(join(folder, "libnet.so"));
@@ -131,14 +180,14 @@ export class StandaloneModel {
       const memory = fixed(8 * list.length);
       const words = new BigInt64Array(memory.buffer);
       list.forEach((m, i) => {
-        words[i] = BigInt(this.#address(m));
+        words[i] = BigInt(this.address(m));
       });
       return memory;
     };
     const numbers = fixed(8 * dims.length);
     new BigInt64Array(numbers.buffer).set(dims.map(BigInt));
     const held = [numbers, table(given), table(results)];
-    const [d, x, y] = held.map((m) => this.#address(m));
+    const [d, x, y] = held.map((m) => this.address(m));
     if (this.calls.run(model, d!, x!, y!) !== 0) throw new Error(this.calls.error());
     return results.map((memory, i) => {
       const dtype = signature.outputs[i]!.dtype as Dtype;

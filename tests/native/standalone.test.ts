@@ -2,23 +2,33 @@
  * Standalone programs of C: built by GCC and Clang with all warnings as errors, in vectors of 4, 8
  * and 16 lanes, and compared with the reference; their weights, errors and interface.
  */
+import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Artifact } from "@kiln-ml/artifact";
-import { hostDataOf, type Tensor, toHost, type Value } from "@kiln-ml/ir";
+import { input, type Tensor, type Value } from "@kiln-ml/ir";
 import fc from "fast-check";
 import { compile, exportArtifact, nn, optim, tensor } from "kiln-ml";
 import { test } from "uvu";
 import * as assert from "uvu/assert";
-import { compileProgram } from "../../compiler/src/all.ts";
 import type { Program } from "../../compiler/src/program.ts";
+import { standaloneOf } from "../../packages/kiln/src/cli/standalone/files.ts";
 import { randomFlow } from "../control-flow/random.ts";
 import { randomProgram } from "../support/graphs.ts";
 import { nativeHere } from "../support/native.ts";
 import { evaluateProgram, printProgram } from "../support/reference.ts";
 import { runs } from "../support/setup.ts";
 import { skip } from "../support/skip.ts";
-import { type Built, compilersHere, StandaloneModel } from "./standalone-library.ts";
+import {
+  artifactOf,
+  type Built,
+  compilersHere,
+  joined,
+  StandaloneModel,
+  scratch,
+  strict,
+  writeFiles,
+} from "./standalone-library.ts";
 
 const absent = typeof nativeHere === "string" ? nativeHere : undefined;
 
@@ -29,39 +39,6 @@ function eachCompiler(name: string, body: (cc: string) => Promise<void>): void {
     if (why) skip(`${name}, ${cc}`, why);
     else test(`${name}, ${cc}`, () => body(cc));
   }
-}
-
-/** A library for several programs takes the compiler once. */
-function joined(sample: readonly { program: Program; feeds(): Map<Tensor, Value> }[]) {
-  const feeds = new Map<Tensor, Value>();
-  for (const { feeds: of } of sample) for (const [t, v] of of()) feeds.set(t, v);
-  const parts = sample.map(({ program }) => program);
-  const program: Program = {
-    inputs: [...new Set(parts.flatMap((p) => p.inputs))],
-    outputs: parts.flatMap((p, i) => p.outputs.map((o) => ({ ...o, name: `${o.name}_${i}` }))),
-    updates: [],
-  };
-  return { program, feeds };
-}
-
-/** What a leaf holds; of one that is only written any value will do. */
-const hostOf = (t: Tensor, value: Value | undefined) => {
-  if (t.op === "data") return hostDataOf(t);
-  const zeros = () => new Array<number>((t.shape as number[]).reduce((a, b) => a * b, 1)).fill(0);
-  return toHost(t.dtype, value?.data ?? zeros());
-};
-
-/** The artifact of a program with what its states are fed as weights. */
-function artifactOf(program: Program, feeds: ReadonlyMap<Tensor, Value>, lanes: number): Artifact {
-  const options = { target: "native", features: [`lanes-${lanes}`] } as const;
-  const { artifact, states } = compileProgram(program, options);
-  const weights = states.map((t, i) => {
-    const { dtype, shape } = artifact.signature.states[i]!;
-    const host = hostOf(t, feeds.get(t)) as ArrayBufferView;
-    const data = new Uint8Array(host.buffer, host.byteOffset, host.byteLength);
-    return [artifact.signature.states[i]!.name, { dtype, shape, data }] as const;
-  });
-  return { ...artifact, weights: Object.fromEntries(weights) };
 }
 
 const near = (got: number, want: number, scale: number): boolean =>
@@ -192,8 +169,41 @@ eachCompiler("what goes wrong is said, and nothing runs", async (cc) => {
   refused(() => built.open(path), "the weights are not those of this program");
   refused(() => built.open(null), "the weights cannot be opened");
   const model = built.open();
+  // Zeros, which as a table are pointers to nothing.
+  const [none, one] = [new Uint8Array(4096), new Uint8Array(4096).fill(1, 0, 1)];
+  const told = (dims: number): string => {
+    const nothing = built.address(none);
+    assert.is(built.calls.run(model, dims, nothing, nothing), -1);
+    return built.calls.error();
+  };
+  assert.is(told(0), "no dims are given");
+  assert.is(told(built.address(one)), "input arg0 is NULL");
   refused(() => built.run(model, batch(1), [[]], [-1]), "dim N is from 1 to 2147483647");
   refused(() => built.run(model, batch(1), [[]], [2 ** 31 - 1]), "a run needs more than 4 GiB");
+  built.calls.free(model);
+});
+
+eachCompiler("a program may be called as a header is, and lie in a path of headers", async (cc) => {
+  const artifact = await exported(8);
+  for (const name of ["kiln", "math", "String", "limits", "int", "k0", "netz é"]) {
+    const program = standaloneOf(artifact, { name, lanes: 8, embed: true });
+    const folder = join(scratch, `named-${cc}-${program.prefix}`);
+    writeFiles(folder, program);
+    const flags = `${strict} -std=c11 -pedantic -fwrapv -I. -fsyntax-only ${program.prefix}.c`;
+    const { status, stderr } = spawnSync(cc, flags.split(" "), { cwd: folder, encoding: "utf8" });
+    assert.is(status, 0, `${name}: ${stderr}`);
+  }
+});
+
+eachCompiler("weights may be part of a program that has none", async (cc) => {
+  const x = input("x", "f32", [3]);
+  const program: Program = { inputs: [x], outputs: [{ name: "y", value: x.add(1) }], updates: [] };
+  const artifact = artifactOf(program, new Map(), 8);
+  const flags = `${strict} -pedantic`;
+  const built = await StandaloneModel.build(artifact, { cc, lanes: 8, embed: true, flags });
+  const model = built.open(null);
+  const value = { dtype: "f32", shape: [3], data: Float64Array.of(1, 2, 3) } as const;
+  assert.equal([...built.run(model, [value], [[3]])[0]!.data], [2, 3, 4]);
   built.calls.free(model);
 });
 

@@ -3,7 +3,7 @@ import { mkdir } from "node:fs/promises";
 import { basename, join, resolve } from "node:path";
 import { writeFileAtomic } from "@kiln-ml/artifact/node";
 import { settings } from "../devices/settings.ts";
-import { isLanguageModel } from "./compile-entries.ts";
+import { entryName, isLanguageModel } from "./compile-entries.ts";
 import { bytesText, weightBytes } from "./extents.ts";
 import { short } from "./failure.ts";
 import { exportsOf, frontOf, isGraph, loadModel, modelOf } from "./model.ts";
@@ -52,9 +52,12 @@ export async function compileStandalone(
   const name = typeof values.name === "string" ? values.name : basename(resolve(out));
   settings.target = "js";
   const front = await frontOf(script);
+  const entry = entryName(given.name);
   const few =
-    values.quantize === undefined ? undefined : await quantizedOf(front, { model: given }, values);
-  const model = few ? { ...given, ...few.functions.model! } : given;
+    values.quantize === undefined
+      ? undefined
+      : await quantizedOf(front, { [entry]: given }, values);
+  const model = few ? { ...given, ...few.functions[entry]! } : given;
   const artifact = await front.exportArtifact(model.fn as (...args: unknown[]) => unknown, {
     inputs: model.inputs,
     target: "native",

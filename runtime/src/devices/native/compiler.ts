@@ -232,12 +232,14 @@ function wantedFolder(): string | undefined {
   const { join, resolve } = node.path();
   if (KILN_CACHE && /^(off|0|false)$/i.test(KILN_CACHE)) return undefined;
   if (KILN_CACHE) return resolve(KILN_CACHE, "native");
-  const home = node.os().homedir();
-  const caches =
-    process.platform === "darwin"
-      ? join(home, "Library/Caches")
-      : XDG_CACHE_HOME || join(home, ".cache");
-  return join(caches, "kiln", "native");
+  const mac = process.platform === "darwin";
+  if (XDG_CACHE_HOME && !mac) return join(XDG_CACHE_HOME, "kiln", "native");
+  try {
+    return join(node.os().homedir(), mac ? "Library/Caches" : ".cache", "kiln", "native");
+  } catch {
+    // A user without a home, as in some containers.
+    return undefined;
+  }
 }
 
 function isOurs(folder: string): boolean {
@@ -258,9 +260,19 @@ function isOurFile(path: string): boolean {
   return found?.isFile() === true && found.uid === process.getuid?.() && (found.mode & 0o022) === 0;
 }
 
+/** Throws DeviceError where no folder can be made. */
 function openOwn(): string {
   const fs = node.fs();
-  const folder = fs.mkdtempSync(node.path().join(node.os().tmpdir(), "kiln-native-"));
+  const within = node.os().tmpdir();
+  let folder: string;
+  try {
+    folder = fs.mkdtempSync(node.path().join(within, "kiln-native-"));
+  } catch (cause) {
+    throw new DeviceError(
+      `native: no folder for libraries can be made: ${(cause as Error).message}\n  give TMPDIR a folder that can be written, not ${within}, or use the target wasm`,
+      { cause },
+    );
+  }
   process.on("exit", () => fs.rmSync(folder, { recursive: true, force: true }));
   return folder;
 }

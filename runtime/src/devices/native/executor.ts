@@ -60,7 +60,8 @@ export function openPool(compiler: Compiler): Promise<Pool> {
 
 async function loadPool(compiler: Compiler): Promise<Pool> {
   const koffi = loadKoffi();
-  const library = koffi.load(await libraryOf(compiler, new Map([["pool.c", poolText]])));
+  const path = await libraryOf(compiler, new Map([["pool.c", poolText]]));
+  const library = loadLibrary(koffi, path);
   return {
     koffi,
     library,
@@ -101,10 +102,15 @@ export interface Table {
   readonly address: number;
 }
 
-export function loadTable(pool: Pool, path: string): Table {
+export function loadTable({ koffi }: Pool, path: string): Table {
+  const library = loadLibrary(koffi, path);
+  return { library, address: library.func("double kiln_entries(void)")() };
+}
+
+/** Throws DeviceError for one that does not load, and takes it away. */
+function loadLibrary(koffi: Koffi, path: string): Library {
   try {
-    const library = pool.koffi.load(path);
-    return { library, address: library.func("double kiln_entries(void)")() };
+    return koffi.load(path);
   } catch (cause) {
     // Not found again: what is there is damaged, or of a machine that is not this one.
     node.fs().rmSync(path, { force: true });

@@ -1,10 +1,22 @@
 /** Names, strings and extents of an artifact as C. Knows no program. */
 import type { Extent } from "@kiln-ml/artifact";
 
-/** A name as the beginning of C identifiers; kernels have those of the form `k0_…`. */
+/** Headers of C and of C++: where `-I` names the folder, a file of ours would stand for theirs. */
+const headers = new Set(
+  (
+    "assert complex ctype errno fenv float inttypes iso646 limits locale math omp pthread setjmp signal stdalign " +
+    "stdarg stdatomic stdbool stddef stdint stdio stdlib stdnoreturn string strings tgmath threads time uchar " +
+    "unistd wchar wctype"
+  ).split(" "),
+);
+
+/**
+ * A name as the beginning of C identifiers and the name of a header; kernels have those of the form
+ * `k0_…`.
+ */
 export function identifier(name: string): string {
   const word = name.replace(/\W/g, "_").replace(/^(?=\d|_*$)/, "net_");
-  return /^k\d+$/.test(word) ? `${word}_net` : word;
+  return /^k\d+$/.test(word) || headers.has(word.toLowerCase()) ? `${word}_net` : word;
 }
 
 /** Text of an interface, whose names begin with `NET_`, in the words of a program. */

@@ -29,7 +29,8 @@ NET_model *NET_create(const char *weights_path);
 
 /* Runs it once. dims has a number for each symbol, in the order of NET_dim, and may be NULL if there
    are none. inputs and outputs have a pointer for each tensor, in the order of NET_input and
-   NET_output. 0, or -1 if that fails: NET_error says why, and no output is written. */
+   NET_output; those of tensors without elements may be NULL. 0, or -1 if that fails: NET_error says
+   why, and no output is written. */
 int NET_run(NET_model *model, const int64_t *dims, const void *const *inputs, void *const *outputs);
 
 void NET_free(NET_model *model);
@@ -71,7 +72,8 @@ function listed(title: string, specs: readonly TensorSpec[]): string[] {
 /** `net.h`. */
 export function interfaceText({ name, signature }: Artifact, prefix: string): string {
   const { dims, inputs, outputs, states } = signature;
-  const guard = `${prefix.toUpperCase()}_H`;
+  // One that the header of kernels, `KILN_H`, cannot have.
+  const guard = `${prefix.toUpperCase()}_INTERFACE_H`;
   const counts = { DIMS: dims, INPUTS: inputs, OUTPUTS: outputs, STATES: states };
   return [
     comment(`${name}, compiled by Kiln for C11 with the vectors of GCC and Clang.`),

@@ -41,7 +41,8 @@ export function dimsText({ signature }: Artifact): string[] {
     `  if (!(${value(r.value)} >= 0.0)) return refuse(${literal(r.text)});`,
   ]);
   const names = signature.dims.map(({ name }) => `  (void)${dimName(name)};`);
-  return [...given, ...asked, ...(names.length ? names : ["  (void)dims;"])];
+  const none = names.length ? ['  if (!dims) return refuse("no dims are given");'] : [];
+  return [...none, ...given, ...asked, ...(names.length ? names : ["  (void)dims;"])];
 }
 
 /** Places of inputs, outputs and slots, one behind the other, then the stacks of threads. */
@@ -62,25 +63,31 @@ export function placesText({ signature, plan, kernels }: Artifact, kept: Kept): 
   ];
 }
 
-/** Inputs in, outputs out. */
+/** Inputs in, outputs out. Where there are no elements, a pointer may be NULL. */
 export function movesText(
   { signature, plan }: Artifact,
   kept: Kept,
 ): { in: string[]; out: string[] } {
   const address = addressIn(kept);
-  const bytes = (e: Extent): string => `(size_t)${value(e)}`;
+  const { inputs, outputs } = signature;
+  const missing = (list: "inputs" | "outputs") =>
+    signature[list].map(
+      (s, i) =>
+        `  if (!${list}[${i}] && ${value(bytesOf(s))} > 0.0) return refuse(${literal(`${list.slice(0, -1)} ${s.name} is NULL`)});`,
+    );
+  const move = (to: string, from: string, bytes: Extent): string =>
+    `  move(${to}, ${from}, ${value(bytes)});`;
   return {
-    in: signature.inputs.map(
-      (s, i) => `  memcpy(run.mem + input_${i}, inputs[${i}], ${bytes(bytesOf(s))});`,
-    ),
+    in: [
+      ...missing("inputs"),
+      ...missing("outputs"),
+      ...inputs.map((s, i) => move(`run.mem + input_${i}`, `inputs[${i}]`, bytesOf(s))),
+    ],
     out: [
-      ...plan.copies.map(
-        ({ from, to, bytes: size }) =>
-          `  memcpy(run.mem + ${address(to)}, run.mem + ${address(from)}, ${bytes(size)});`,
+      ...plan.copies.map(({ from, to, bytes }) =>
+        move(`run.mem + ${address(to)}`, `run.mem + ${address(from)}`, bytes),
       ),
-      ...signature.outputs.map(
-        (s, i) => `  memcpy(outputs[${i}], run.mem + output_${i}, ${bytes(bytesOf(s))});`,
-      ),
+      ...outputs.map((s, i) => move(`outputs[${i}]`, `run.mem + output_${i}`, bytesOf(s))),
     ],
   };
 }

@@ -77,6 +77,11 @@ static int reserve(struct NET_model *model, double end) {
   return 0;
 }
 
+/* No bytes may have no address. */
+INLINE void move(void *to, const void *from, double bytes) {
+  if (bytes > 0.0) memcpy(to, from, (size_t)bytes);
+}
+
 /* Calls a kernel for all of its units; less work than about 100 microseconds is not shared. */
 INLINE void launch(const running *r, kernel *k, const int32_t *args, double units, double work) {
   const long n = (long)greatest(units, 0.0);

@@ -66,11 +66,11 @@ export function weightsFile({ bytes, digest }: Kept): Uint8Array {
 /** The first line of the file, as a program expects it. */
 export const firstLine = ({ digest }: Kept): string => `${magic}${digest}\n`;
 
-/** The bytes as words of C, eight a line. */
+/** The bytes as words of C, eight a line; a word where there are none, as C has no empty arrays. */
 export function embeddedText({ bytes }: Kept): string {
-  const words = new Uint32Array(bytes.buffer, 0, bytes.length / 4);
+  const words = bytes.length ? new Uint32Array(bytes.buffer, 0, bytes.length / 4) : [0];
   const lines: string[] = [];
   for (let i = 0; i < words.length; i += 8)
-    lines.push(`  ${[...words.subarray(i, i + 8)].map((w) => `0x${w.toString(16)}u,`).join("")}`);
+    lines.push(`  ${[...words.slice(i, i + 8)].map((w) => `0x${w.toString(16)}u,`).join("")}`);
   return `static const uint32_t embedded[] = {\n${lines.join("\n")}\n};\n`;
 }

@@ -5,18 +5,18 @@
  *
  * The CPU table is `--cpu [--peers] [--only NAME,NAME] [--threads 1,2] [--samples 9] [--target
  * wasm]`, with `--against COMMIT` beside an earlier tree, none of whose rows may be 3 % faster;
- * `--cold [--target wasm]` times whole processes; `--models [--target native]` times networks from ONNX files
- * against ONNX Runtime. `--onnxruntime [--threads 1,2]` and `--tfjs [--target wasm|webgpu]` are people's
- * programs unchanged, on Kiln beside onnxruntime-web and beside tfjs's own backends. `--llm
- * [--peers] [--quick] [--slow] [--target js]` is language models by shape, prefill and decode, with
- * llama.cpp, transformers.js and wllama beside them.
- * `--xla [--slow] [--only PATTERN]` is the engine of several devices on those at
- * hand, or with `--slow` on 8 made of the processor, with JAX by hand beside it: it needs Python
- * with jax. `--linalg` is decompositions of 512 × 512 beside plain loops of C, which it compiles.
- * `--gpu FOLDER/bench.mjs` writes the table of a real card as one file and its peers' scripts
- * beside it, for `KILN_PEERS=FOLDER node FOLDER/bench.mjs` on a machine that has one.
+ * `--cold [--target wasm]` times whole processes; `--models [--target native]` times networks from
+ * ONNX files against ONNX Runtime. `--onnxruntime [--threads 1,2]` and `--tfjs [--target
+ * wasm|webgpu]` are people's programs unchanged, on Kiln beside onnxruntime-web and beside tfjs's
+ * own backends. `--llm [--peers] [--quick] [--slow] [--target js]` is language models by shape,
+ * prefill and decode, with llama.cpp, transformers.js and wllama beside them. `--xla [--slow]
+ * [--only PATTERN]` is the engine of several devices on those at hand, or with `--slow` on 8 made
+ * of the processor, with JAX by hand beside it: it needs Python with jax. `--linalg` is
+ * decompositions of 512 × 512 beside plain loops of C, which it compiles. `--gpu FOLDER/bench.mjs`
+ * writes the table of a real card as one file and its peers' scripts beside it, for
+ * `KILN_PEERS=FOLDER node FOLDER/bench.mjs` on a machine that has one. `--networks` counts the
+ * launches of networks' steps on webgpu by kind, which takes no card.
  */
-
 import { dirname } from "node:path";
 import type { TargetName } from "@kiln-ml/artifact";
 import { scriptOptions } from "../packages/tools/src/script-options.ts";

@@ -61,9 +61,10 @@ test("a page is written into a folder that is made; what is a folder is told by 
 });
 
 test("a failure in a package of ours has no place in it", () => {
-  const { code, err } = project.kiln("generate", half, "--prompt", "x");
+  const torn = project.write("torn.gguf", "no model");
+  const { code, err } = project.kiln("generate", torn, "--prompt", "x");
   assert.is(code, 1);
-  assert.match(err, /^LanguageModelError: half\.kiln: /);
+  assert.match(err, /^LanguageModelError: torn\.gguf: /);
 });
 
 test("an option with a long head keeps its words apart from them", async () => {

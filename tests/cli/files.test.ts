@@ -12,7 +12,7 @@ import { heard } from "./heard.ts";
 import { Project } from "./kiln.ts";
 
 const project = new Project("files");
-const half = project.write("half.kiln", "no archive");
+project.write("half.kiln", "no archive");
 project.write(
   "model.js",
   `export const model = { fn: (x) => x.mul(2), inputs: [{ shape: [2], name: "x" }] };

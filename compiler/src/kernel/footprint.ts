@@ -56,6 +56,8 @@ interface Bound {
 
 /** One access, and where in the kernel it stands. */
 export interface Placed extends Pick<Touched, "param" | "how" | "index"> {
+  /** The element in terms of variables that only the run knows, too; undefined for any at all. */
+  readonly element: Dim | undefined;
   readonly statement: Stmt;
   /** Counts statements; stores that stand together, whose values are taken first, are one. */
   readonly run: number;
@@ -86,9 +88,9 @@ export function touchedIn({ params, body }: Kernel): Placed[] {
         ...touchesOf(s),
       ] as Access[]) {
         if (!own.has(param)) continue;
-        const index = at && resolved(at, around);
-        const known = index && speaks(index, around.loose) ? undefined : index;
-        const touched = { param, index: known, statement: s, run, blocks, guard, around };
+        const element = at && resolved(at, around);
+        const index = element && speaks(element, around.loose) ? undefined : element;
+        const touched = { param, index, element, statement: s, run, blocks, guard, around };
         if (how !== "writes") found.push({ ...touched, how: "reads" });
         if (how !== "reads") found.push({ ...touched, how: "writes" });
       }

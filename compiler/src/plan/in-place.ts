@@ -30,13 +30,13 @@ export function mayOverwrite(kernel: Kernel, reads: string, writes: string): boo
  *   one may overwrite what the next has to read, and on a GPU nothing holds them in order.
  */
 function isReadFirst(read: Placed, stores: readonly Placed[]): boolean {
-  const { index, run, statement, guard } = read;
-  if (index === undefined) return false;
-  const over = stores.filter((s) => s.index !== undefined && sameDim(s.index, index));
+  const { element, run, statement, guard } = read;
+  if (element === undefined) return false;
+  const over = stores.filter((s) => s.element !== undefined && sameDim(s.element, element));
   if (over.length === 0 || over.some((s) => s.run < run)) return false;
   if (guard.length > 0 && !over.some((s) => s.statement === statement)) return false;
   const block = read.blocks.at(-1)!;
   if (over.some((s) => s.blocks.includes(block))) return true;
-  const symbols = symbolsIn(index);
+  const symbols = symbolsIn(element);
   return block.over.every(({ by }) => by.extent === 1 || symbols.has(by.name));
 }

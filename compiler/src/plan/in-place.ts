@@ -31,6 +31,8 @@ export function mayOverwrite(kernel: Kernel, reads: string, writes: string): boo
  */
 function isReadFirst(read: Placed, stores: readonly Placed[]): boolean {
   const { element, run, statement, guard } = read;
+  // What it brings near is read again by who wants it.
+  if (statement.kind === "prefetch") return true;
   if (element === undefined) return false;
   const over = stores.filter((s) => s.element !== undefined && sameDim(s.element, element));
   if (over.length === 0 || over.some((s) => s.run < run)) return false;

@@ -262,7 +262,8 @@ function dropCheapMembers(state: Fusion, order: readonly Tensor[]): void {
 function littleBeside(state: Fusion, node: Tensor): (t: Tensor) => boolean {
   const size = sizeOf(node.shape);
   const once = [...(state.readingGroups.get(node) ?? [])].every(({ kind }) => !whole.has(kind));
-  if (!once || typeof size !== "number") return isSingle;
+  // Elsewhere a program has the bits of any extents, and an extent that is a symbol tells nothing.
+  if (!state.limits.machine || !once || typeof size !== "number") return isSingle;
   return (t) => {
     const own = sizeOf(t.shape);
     return isSingle(t) || (typeof own === "number" && own * kernels.littleShare <= size);

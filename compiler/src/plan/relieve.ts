@@ -47,15 +47,28 @@ export class Reliefs implements Relief {
     const parts = inlinedParts(group, fusion);
     const middle = middleOf(group, this.cuts);
     const joined = lastJoined(group, this.barriers);
-    const beside = besideOf(group).find((t) => !this.apart.has(t));
+    const beside = besides(group).filter(
+      (g) => ![...g.members.keys()].some((t) => this.apart.has(t)),
+    );
     const single = parts.find((t) => isSingle(t));
     const other = group.beside.find((t) => !this.apart.has(t));
     if (other) this.apart.add(other);
     else if (single) this.forced.add(single);
     else if (middle) this.cuts.add(middle);
     else if (joined.length) this.takeOut(joined, fusion.limits.bindings, bound);
-    else if (beside) this.apart.add(beside);
+    else if (beside.length) this.partFrom(beside, fusion.limits.bindings, bound);
     else if (parts[0]) this.forced.add(parts[0]);
+  }
+
+  /** As `takeOut`, of groups beside the kernel's own: each binds a tensor or more. */
+  private partFrom(beside: readonly Group[], most: number, bound: Bound): void {
+    const taken = new Set<Tensor>();
+    const excess = Math.max(1, (bound(taken) ?? 0) - most);
+    for (const { members } of beside.slice(0, excess)) {
+      for (const t of members.keys()) taken.add(t);
+      this.apart.add([...members.keys()][0]!);
+      if ((bound(taken) ?? 0) <= most) return;
+    }
   }
 
   /**
@@ -113,12 +126,6 @@ function inlinedParts(group: Group, fusion: Fusion): Tensor[] {
 /** What a kernel binds once updates in place share the binding of what they overwrite. */
 export const bindingsOf = (k: Lowered, { inPlace }: Ordered): Set<unknown> =>
   bindingsIn(k.tensors, inPlace);
-
-/** What runs beside the members of a kernel's group. */
-const besideOf = (group: Group): Tensor[] =>
-  [...group.guests, ...group.operandReductions.map((s) => s.group)].flatMap((g) => [
-    ...g.members.keys(),
-  ]);
 
 const besides = (group: Group): Group[] => [
   ...group.operandReductions.map((s) => s.group),

@@ -39,7 +39,7 @@ function cumsum(y_, cumsum) {
           const sum0Next = y_[atR1 + c + 920];
           let sum0 = sum0s[c];
           cumsum[atR1 + c + 920] = Math.fround(sum0);
-          sum0 += sum0Next;
+          sum0 += Math.fround(sum0Next);
           sum0s[c] = sum0;
         }
       }

@@ -262,11 +262,12 @@ function dropCheapMembers(state: Fusion, order: readonly Tensor[]): void {
 function littleBeside(state: Fusion, node: Tensor): (t: Tensor) => boolean {
   const size = sizeOf(node.shape);
   const once = [...(state.readingGroups.get(node) ?? [])].every(({ kind }) => !whole.has(kind));
-  // Elsewhere a program has the bits of any extents, and an extent that is a symbol tells nothing.
-  if (!state.limits.machine || !once || typeof size !== "number") return isSingle;
+  if (!once || typeof size !== "number") return isSingle;
+  // A symbol tells no size: short extents are as symbols on js, whose bits would differ else.
+  const share = state.limits.siblings ? kernels.littleShare : 2 * kernels.littleShare;
   return (t) => {
     const own = sizeOf(t.shape);
-    return isSingle(t) || (typeof own === "number" && own * kernels.littleShare <= size);
+    return isSingle(t) || (typeof own === "number" && own * share <= size);
   };
 }
 

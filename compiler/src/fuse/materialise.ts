@@ -264,7 +264,7 @@ function littleBeside(state: Fusion, node: Tensor): (t: Tensor) => boolean {
   const once = [...(state.readingGroups.get(node) ?? [])].every(({ kind }) => !whole.has(kind));
   if (!once || typeof size !== "number") return isSingle;
   // A symbol tells no size: short extents are as symbols on js, whose bits would differ else.
-  const share = state.limits.siblings ? kernels.littleShare : 2 * kernels.littleShare;
+  const share = state.limits.siblings ? kernels.littleShare : 4 * kernels.littleShare;
   return (t) => {
     const own = sizeOf(t.shape);
     return isSingle(t) || (typeof own === "number" && own * share <= size);

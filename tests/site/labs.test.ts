@@ -70,7 +70,8 @@ const labs: readonly Lab[] = [
   },
   {
     name: "unet",
-    enough: 80,
+    // Its scenes are drawn at random: after 80 steps a run finds 48 to 75 % of them.
+    enough: 200,
     async learned(page) {
       const overlap = await numberOf(page, "#accuracy");
       assert.ok(overlap > 60, `${overlap} % overlap`);

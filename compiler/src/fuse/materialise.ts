@@ -262,12 +262,11 @@ function dropCheapMembers(state: Fusion, order: readonly Tensor[]): void {
 function littleBeside(state: Fusion, node: Tensor): (t: Tensor) => boolean {
   const size = sizeOf(node.shape);
   const once = [...(state.readingGroups.get(node) ?? [])].every(({ kind }) => !whole.has(kind));
-  if (!once || typeof size !== "number") return isSingle;
-  // A symbol tells no size: short extents are as symbols on js, whose bits would differ else.
-  const share = state.limits.siblings ? kernels.littleShare : 4 * kernels.littleShare;
+  // For cards alone: a symbol tells no size, and on js both kinds of extents give the same bits.
+  if (!state.limits.machine || !once || typeof size !== "number") return isSingle;
   return (t) => {
     const own = sizeOf(t.shape);
-    return isSingle(t) || (typeof own === "number" && own * share <= size);
+    return isSingle(t) || (typeof own === "number" && own * kernels.littleShare <= size);
   };
 }
 

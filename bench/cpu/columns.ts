@@ -1,5 +1,6 @@
 /**
- * The columns of the CPU table: who is measured, by which process, and what a ratio may be taken to.
+ * The columns of the CPU table: who is measured, by which process, and what a ratio may be taken
+ * to.
  */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";

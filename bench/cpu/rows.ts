@@ -1,6 +1,7 @@
 /**
- * From measurements to rows: each process's time, ours against the best web peer and the best native one of as many
- * threads, the goal, whether results agree, and over all workloads the geometric mean. Prints nothing.
+ * From measurements to rows: each process's time, ours against the best web peer and the best
+ * native one of as many threads, the goal, whether results agree, and over all workloads the
+ * geometric mean. Prints nothing.
  */
 import { bounded, compared, type Row } from "../row.ts";
 import { ours, peers } from "./columns.ts";

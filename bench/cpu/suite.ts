@@ -1,6 +1,6 @@
 /**
- * `bench --cpu [--peers]`: starts the processes, measures workload by workload, prints the table and gives the rows. Peers
- * are only loaded where asked for.
+ * `bench --cpu [--peers]`: starts the processes, measures workload by workload, prints the table
+ * and gives the rows. Peers are only loaded where asked for.
  */
 import { cpus, loadavg } from "node:os";
 import type { Row } from "../row.ts";

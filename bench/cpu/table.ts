@@ -1,6 +1,6 @@
 /**
- * The CPU table for people: one workload a line, each cell the milliseconds for one thread and more. Computes nothing that
- * is not in the rows.
+ * The CPU table for people: one workload a line, each cell the milliseconds for one thread and
+ * more. Computes nothing that is not in the rows.
  */
 import { digits } from "../row.ts";
 import { ours, peers } from "./columns.ts";

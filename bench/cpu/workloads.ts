@@ -1,6 +1,7 @@
 /**
- * The work of the CPU table: what each row computes on, and the time it is to take. Operands are described, not stored,
- * so that a peer in another language makes the same numbers. The arithmetic itself is written by each adapter.
+ * The work of the CPU table: what each row computes on, and the time it is to take. Operands are
+ * described, not stored, so that a peer in another language makes the same numbers. The arithmetic
+ * itself is written by each adapter.
  */
 
 /** Values even within ±scale; with `classes`, whole numbers from 0 to classes − 1 instead. */

@@ -1,7 +1,7 @@
 /**
  * One shape on one target, in a process of its own: `node kiln.mjs SHAPE WEIGHTS TARGET [FILE]`
- * prints a line of JSON. Weights of few bits lie in a GGUF file, whose blocks stay as they are, with
- * 8-bit activations as llama.cpp has them; floats are made up.
+ * prints a line of JSON. Weights of few bits lie in a GGUF file, whose blocks stay as they are,
+ * with 8-bit activations as llama.cpp has them; floats are made up.
  */
 import { type Constant, writeSafetensors } from "@kiln-ml/artifact";
 import { Decoder, decoderConfig, generateTokens, TextSession } from "@kiln-ml/llm";

@@ -1,6 +1,6 @@
 /**
- * A shape's model as an ONNX file in the layout of `@huggingface/transformers`: random weights, keys
- * and values as inputs and outputs, matrices as floats or in blocks of `MatMulNBits`.
+ * A shape's model as an ONNX file in the layout of `@huggingface/transformers`: random weights,
+ * keys and values as inputs and outputs, matrices as floats or in blocks of `MatMulNBits`.
  */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";

@@ -8,8 +8,8 @@ export const now = () => {
 const median = (all) => [...all].sort((a, b) => a - b)[all.length >> 1];
 
 /**
- * Prints the rates of `tell(length, which, made)`, which resolves to the times of the first token of
- * a prompt and of those after it, and ends the process.
+ * Prints the rates of `tell(length, which, made)`, which resolves to the times of the first token
+ * of a prompt and of those after it, and ends the process.
  */
 export async function printRates(lengths, loadMs, tell) {
   const [firstTokenMs] = await tell(lengths.first, 1, 1);

@@ -1,8 +1,8 @@
 /**
  * `bench --llm`: prefill, decode, the first token, loading, memory, kernels and bytes of language
  * models of several shapes in f32, f16, int8 and int4, each in a process of its own on one thread
- * of js or wasm, in CPU time. `--slow` adds 1B; `--peers` puts llama.cpp, transformers.js and wllama
- * beside them (wllama by its own clock); `--quick` takes 25M in f32 and int4 alone. `--quick
+ * of js or wasm, in CPU time. `--slow` adds 1B; `--peers` puts llama.cpp, transformers.js and
+ * wllama beside them (wllama by its own clock); `--quick` takes 25M in f32 and int4 alone. `--quick
  * --target wasm` with peers takes two to three minutes, all but 1B about twenty.
  */
 import { execFile } from "node:child_process";

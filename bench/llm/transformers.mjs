@@ -1,6 +1,6 @@
 /**
- * `@huggingface/transformers` on ONNX Runtime's one thread of the CPU: `node transformers.mjs FOLDER
- * DTYPE LENGTHS` prints a line of JSON as `kiln.ts` does. Prompts and times are as there.
+ * `@huggingface/transformers` on ONNX Runtime's one thread of the CPU: `node transformers.mjs
+ * FOLDER DTYPE LENGTHS` prints a line of JSON as `kiln.ts` does. Prompts and times are as there.
  */
 import { AutoModelForCausalLM, BaseStreamer, env, Tensor } from "@huggingface/transformers";
 import { now, printRates } from "./rates.mjs";

@@ -1,7 +1,8 @@
 /**
- * `bench --models [--target native]`: whole networks on one thread against ONNX Runtime, on wasm and native, interleaved:
- * time, compile time, compiles for further sizes, and the geometric mean of the ratios. Ours on wasm is measured against
- * ORT's on wasm; native code against ORT's native code, with ours on wasm beside it.
+ * `bench --models [--target native]`: whole networks on one thread against ONNX Runtime, on wasm
+ * and native, interleaved: time, compile time, compiles for further sizes, and the geometric mean
+ * of the ratios. Ours on wasm is measured against ORT's on wasm; native code against ORT's native
+ * code, with ours on wasm beside it.
  */
 import { bounded, compared, type Row } from "../row.ts";
 import { type EngineName, type OurTarget, targetNames } from "./engine.ts";

@@ -1,5 +1,6 @@
 /**
- * The options of the three scripts, with their defaults: `npm start -- --epochs 5`. Each script uses those it needs.
+ * The options of the three scripts, with their defaults: `npm start -- --epochs 5`. Each script
+ * uses those it needs.
  */
 import { parseArgs } from "node:util";
 
@@ -15,7 +16,8 @@ const { values } = read({
   // Timed runs of each program in the comparison with fusion off.
   runs: { type: "string", default: "20" },
   out: { type: "string", default: "out" },
-  // What the programs are compiled for: auto, js, wasm or webgpu. Threads of wasm: a number, or auto for one a core.
+  // What the programs are compiled for: auto, js, wasm or webgpu. Threads of wasm: a number, or
+  // auto for one a core.
   target: { type: "string", default: "wasm" },
   threads: { type: "string", default: "auto" },
 });

@@ -1,6 +1,7 @@
-// `npm start` from a fresh clone: installs what is missing, then runs the MNIST example: training, the trained artifact
-// in a process of its own, and the comparison with fusion off. Uses only Node itself until the install is known to
-// be current. Arguments go to every script: npm start -- --epochs 5
+// `npm start` from a fresh clone: installs what is missing, then runs the MNIST example: training,
+// the trained artifact in a process of its own, and the comparison with fusion off. Uses only Node
+// itself until the install is known to be current. Arguments go to every script: npm start --
+// --epochs 5
 
 import { spawn } from "node:child_process";
 import { dirname, join } from "node:path";

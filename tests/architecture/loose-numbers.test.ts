@@ -1,7 +1,7 @@
 /**
  * What a machine is like, what was measured on it, and how far the compiler looks, stands in
- * `compiler/src/machine` and
- * `sizes.ts` with source and date: fusion, passes, lowering, schedules and plan ask there. A number beyond 8, or with a part behind the point, is loose elsewhere.
+ * `compiler/src/machine` and `sizes.ts` with source and date: fusion, passes, lowering, schedules
+ * and plan ask there. A number beyond 8, or with a part behind the point, is loose elsewhere.
  */
 import { test } from "uvu";
 import * as assert from "uvu/assert";

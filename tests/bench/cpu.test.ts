@@ -1,5 +1,6 @@
 /**
- * The CPU table's arithmetic: ratios to peers of as many threads, the mean, agreement of results, and the ONNX bytes.
+ * The CPU table's arithmetic: ratios to peers of as many threads, the mean, agreement of results,
+ * and the ONNX bytes.
  */
 import { test } from "uvu";
 import * as assert from "uvu/assert";

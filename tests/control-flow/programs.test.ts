@@ -1,6 +1,6 @@
 /**
- * Programs of users with regions, through the front door: an LSTM by `scan` against the unrolled one, training included,
- * lengths that change, parameters that a body reads, loops that do nothing.
+ * Programs of users with regions, through the front door: an LSTM by `scan` against the unrolled
+ * one, training included, lengths that change, parameters that a body reads, loops that do nothing.
  */
 
 import { decodeArtifact, encodeArtifact } from "@kiln-ml/artifact";

@@ -1,7 +1,7 @@
 /**
  * The cost model against products whose every tile, and every number of parts, was timed on a card.
- * The times are those of
- * `kiln tune`; what the compiler would choose by itself may take no more than 4 % longer than the fastest, on average.
+ * The times are those of `kiln tune`; what the compiler would choose by itself may take no more
+ * than 4 % longer than the fastest, on average.
  */
 import { readFileSync } from "node:fs";
 import { convolution, gelu, input, type Tensor } from "@kiln-ml/ir";
@@ -32,7 +32,8 @@ type Dtype = "f32" | "f16";
 const leaf = (name: string, dtype: Dtype, ...shape: number[]): Tensor => input(name, dtype, shape);
 
 /**
- * `f32 batch m n k`, `gelu m n k`, `turned m n k`, `conv batch channels features size window padding`.
+ * `f32 batch m n k`, `gelu m n k`, `turned m n k`, `conv batch channels features size window
+ * padding`.
  */
 function programOf(name: string): Program {
   const [kind, ...numbers] = name.split(" ") as [string, ...string[]];

@@ -1,6 +1,6 @@
 /**
- * The law of updates in place: where a kernel may overwrite a parameter that it reads, it gives the same in one memory as
- * in two.
+ * The law of updates in place: where a kernel may overwrite a parameter that it reads, it gives the
+ * same in one memory as in two.
  */
 import type { BufferRef } from "@kiln-ml/artifact";
 import { evaluateDim } from "@kiln-ml/ir";

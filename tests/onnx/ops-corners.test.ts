@@ -1,5 +1,6 @@
 /**
- * Corners of single ops that random models came upon. What is expected follows from the definitions.
+ * Corners of single ops that random models came upon. What is expected follows from the
+ * definitions.
  */
 import { ImportedModel, type TensorDef } from "@kiln-ml/onnx";
 import { test } from "uvu";

@@ -1,5 +1,6 @@
 /**
- * `openModel`: whatever a model lies in, by name, with progress and an end; in Node. Pages are in tests/browser.
+ * `openModel`: whatever a model lies in, by name, with progress and an end; in Node. Pages are in
+ * tests/browser.
  */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";

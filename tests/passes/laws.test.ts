@@ -1,7 +1,7 @@
 /**
- * What holds for every pass on every program: the meaning is kept, bit for bit or, where a pass says that it reassociates,
- * within the error of a sum; the result verifies, a second run changes nothing, and the argument is left alone. And what
- * the passes are for: each finds work somewhere.
+ * What holds for every pass on every program: the meaning is kept, bit for bit or, where a pass
+ * says that it reassociates, within the error of a sum; the result verifies, a second run changes
+ * nothing, and the argument is left alone. And what the passes are for: each finds work somewhere.
  */
 import { readdirSync, readFileSync } from "node:fs";
 import { grad, sum } from "@kiln-ml/ir";
@@ -171,7 +171,8 @@ test("simplify-fast comes to an end in a valid program", () => {
 });
 
 test("simplify never adds nodes that compute", () => {
-  // A conversion before a transpose gets one of its own where others read the first: it is an index map.
+  // A conversion before a transpose gets one of its own where others read the first: it is an index
+  // map.
   const moving = new Set(
     "constant broadcastInDim reshape transpose convert input param".split(" "),
   );

@@ -1,6 +1,7 @@
 /**
- * Programs on which the passes that targets add find work: long sums, scans and products, many operands. With numbers from
- * −1 to 1, and for each result the sum of the absolute values of its terms, by which an error is measured.
+ * Programs on which the passes that targets add find work: long sums, scans and products, many
+ * operands. With numbers from −1 to 1, and for each result the sum of the absolute values of its
+ * terms, by which an error is measured.
  */
 import {
   concat,
@@ -102,7 +103,8 @@ export const programsFor: Readonly<Record<string, fc.Arbitrary<Sample>>> = {
       const value = dotGeneral(a, b, { lhsContract: [1], rhsContract: [0] });
       return sampleOf([a, b], value, k, seed);
     }),
-  // As the gradient of a norm over rows: sums of one product, and of what is centred, with `of` a sum taken apart itself.
+  // As the gradient of a norm over rows: sums of one product, and of what is centred, with `of` a
+  // sum taken apart itself.
   "factor-sums": fc
     .record({
       seed: seeds,

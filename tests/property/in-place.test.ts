@@ -1,6 +1,7 @@
 /**
- * Updates in place: a parameter is overwritten where it lies only if no iteration or invocation can still need the old
- * value. Programs in which one element is read far from where it is overwritten, on a CPU and on a software adapter.
+ * Updates in place: a parameter is overwritten where it lies only if no iteration or invocation can
+ * still need the old value. Programs in which one element is read far from where it is overwritten,
+ * on a CPU and on a software adapter.
  */
 
 import type { TargetName } from "@kiln-ml/artifact";

@@ -1,7 +1,8 @@
 /**
- * What test files of one process share and may leave changed behind: the environment, settings and devices of the
- * package, first values that layers draw, the working directory, and functions of the platform. The worker puts it all
- * back after each file, so that none depends on which ran before it.
+ * What test files of one process share and may leave changed behind: the environment, settings and
+ * devices of the package, first values that layers draw, the working directory, and functions of
+ * the platform. The worker puts it all back after each file, so that none depends on which ran
+ * before it.
  */
 import { seed } from "@kiln-ml/nn";
 import type { Device } from "@kiln-ml/runtime";

@@ -1,6 +1,7 @@
 /**
- * Configures every test file. Wasm programs run on guarded memory. Of fast-check failures show the inner error, and `FC_RUNS`
- * multiplies the number of runs (a nightly sets 20, a hurried author 0.1); no seed is fixed.
+ * Configures every test file. Wasm programs run on guarded memory. Of fast-check failures show the
+ * inner error, and `FC_RUNS` multiplies the number of runs (a nightly sets 20, a hurried author
+ * 0.1); no seed is fixed.
  */
 import fc from "fast-check";
 import "./guarded-session.ts";

@@ -1,6 +1,6 @@
 /**
- * `checkpoint` computes its body again, at less memory and to the same bits; `customVjp` takes the rule of the user's in place of its own,
- * in both directions and to the second order.
+ * `checkpoint` computes its body again, at less memory and to the same bits; `customVjp` takes the
+ * rule of the user's in place of its own, in both directions and to the second order.
  */
 import {
   checkpoint,

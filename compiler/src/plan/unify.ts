@@ -65,8 +65,8 @@ function unifyParams(kernel: Kernel, first: readonly number[]): Kernel {
 }
 
 /**
- * Bytes that are neither read nor written since elements stay as they are: of each shared parameter,
- * which counted as read and as written, all but what the stores that are left go over.
+ * Bytes that are neither read nor written since elements stay as they are: of each shared
+ * parameter, which counted as read and as written, all but what the stores that are left go over.
  */
 function untouched(
   params: readonly Param[],

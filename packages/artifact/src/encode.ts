@@ -15,9 +15,9 @@ import { checkModules, moduleFiles } from "./wasm-modules.ts";
 
 /**
  * The folder form of an artifact: `manifest.json`; `kernels.js`, or `kernels.wasm` and
- * `kernels-relaxed.wasm`, or
- * `kernels/NAME.wgsl` for each kernel; `weights.safetensors` and `constants.safetensors`, absent when empty. The text of wasm
- * kernels is left out. Keys are paths inside the folder.
+ * `kernels-relaxed.wasm`, or `kernels/NAME.wgsl` for each kernel; `weights.safetensors` and
+ * `constants.safetensors`, absent when empty. The text of wasm kernels is left out. Keys are paths
+ * inside the folder.
  *
  * Throws ArtifactError, naming the field, if the artifact breaks a rule of its types.
  */

@@ -115,7 +115,8 @@ const shardsBeside =
   };
 
 /**
- * `loadTfjs` of `kiln-ml/tfjs`, which takes the path of a model.json too, with the shards that lie beside it.
+ * `loadTfjs` of `kiln-ml/tfjs`, which takes the path of a model.json too, with the shards that lie
+ * beside it.
  *
  *   const model = await loadTfjs("models/mobilenet/model.json");
  */

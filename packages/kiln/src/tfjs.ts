@@ -30,8 +30,8 @@ const tfjsOptions: OptionNames<TfjsOptions> = {
 /**
  * Reads a model of TensorFlow.js, a graph model or a layers model; compiles nothing yet. `source`
  * is the URL of a model.json, its files by name or as a list of `File`s, the modules that a package
- * exports, or what a handler of `tf.io` gives. In Node, `loadTfjs` of
- * `kiln-ml/node` takes paths too.
+ * exports, or what a handler of `tf.io` gives. In Node, `loadTfjs` of `kiln-ml/node` takes paths
+ * too.
  *
  *   const model = await loadTfjs("/models/mobilenet/model.json");
  *   const { probabilities } = await model.run({ input: { type: "float32", dims: [1, 224, 224, 3], data: pixels } });

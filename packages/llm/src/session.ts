@@ -145,7 +145,8 @@ export class TextSession implements TextRunner<Tensor> {
    * Its steps as entries of an artifact, which share weights and caches, and `greedy`, which takes
    * scores to the likeliest tokens that the model may make: what `exportEntries` takes. `sample`
    * draws by the values of options that it is given. `first` and `sampleFirst` are there where the
-   * model says what is not made first, and go in their places after the prompt. A session that has run has what it ran in its caches.
+   * model says what is not made first, and go in their places after the prompt. A session that has
+   * run has what it ran in its caches.
    *
    *     const all = await exportEntries(session.programs(), { targets: ["wasm", "webgpu"] });
    */

@@ -1,7 +1,8 @@
 /**
- * 64-bit integers that a run computes are held in 32 bits: what a node gives may not fit. A node whose results may leave the range gets a
- * flag, which a run reads; most have none, as indices, extents and counts cannot. A body of a loop or a branch has one result more, the
- * number of its first node that does not fit, from which those around it have their flags.
+ * 64-bit integers that a run computes are held in 32 bits: what a node gives may not fit. A node
+ * whose results may leave the range gets a flag, which a run reads; most have none, as indices,
+ * extents and counts cannot. A body of a loop or a branch has one result more, the number of its
+ * first node that does not fit, from which those around it have their flags.
  */
 import {
   any,
@@ -61,8 +62,9 @@ export function termsOf(n: NodeContext): readonly number[] {
 }
 
 /**
- * Where the elements of a node's result do not fit; undefined if they surely do. `inFloats` gives the result for the same inputs in
- * f32: what wrapped is off by a multiple of 2³², and f32 by far less.
+ * Where the elements of a node's result do not fit; undefined if they surely do. `inFloats` gives
+ * the result for the same inputs in f32: what wrapped is off by a multiple of 2³², and f32 by far
+ * less.
  */
 export function overflowOf(
   n: NodeContext,

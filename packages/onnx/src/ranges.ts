@@ -1,6 +1,6 @@
 /**
- * Bounds of the integers that a tensor may hold, as far as its graph tells: places, extents, comparisons, small dtypes, values of the
- * file. Of inputs nothing is known but their dtype.
+ * Bounds of the integers that a tensor may hold, as far as its graph tells: places, extents,
+ * comparisons, small dtypes, values of the file. Of inputs nothing is known but their dtype.
  */
 import {
   isFloat,
@@ -22,8 +22,8 @@ export interface Range {
 const known = new WeakMap<Tensor, Range>();
 
 /**
- * The bounds of an integer or bool tensor; those of its dtype where nothing else is known. A graph may be as deep in
- * integers as in floats, so that operands are looked at first, without recursion.
+ * The bounds of an integer or bool tensor; those of its dtype where nothing else is known. A graph
+ * may be as deep in integers as in floats, so that operands are looked at first, without recursion.
  */
 export function rangeOf(t: Tensor): Range {
   const left = [t];

@@ -1,6 +1,7 @@
 /**
- * `env`: the settings of a process. `wasm.numThreads`, `webgpu.powerPreference` and `logLevel` mean here what they mean there. What
- * tells where other runtimes find their files, or how they are built, is kept and changes nothing.
+ * `env`: the settings of a process. `wasm.numThreads`, `webgpu.powerPreference` and `logLevel` mean
+ * here what they mean there. What tells where other runtimes find their files, or how they are
+ * built, is kept and changes nothing.
  */
 import { isLogLevel, type LogLevel, severityOf } from "./warn.ts";
 

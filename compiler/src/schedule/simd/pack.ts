@@ -60,8 +60,8 @@ interface Packing {
 }
 
 /**
- * The statements that pack one panel over a run of depth, whose cuts are multiples of a chunk if all
- * of it is `total`.
+ * The statements that pack one panel over a run of depth, whose cuts are multiples of a chunk if
+ * all of it is `total`.
  */
 export function packPanel(
   context: LoweringContext,

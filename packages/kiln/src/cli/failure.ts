@@ -34,7 +34,8 @@ export class PlainError extends Error {
 }
 
 /**
- * `file:line:column` of the first stack frame in a file that is neither ours, a package's nor Node's.
+ * `file:line:column` of the first stack frame in a file that is neither ours, a package's nor
+ * Node's.
  */
 function userFrame(stack: string): string | undefined {
   for (const line of stack.split("\n")) {

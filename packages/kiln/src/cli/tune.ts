@@ -1,5 +1,6 @@
 /**
- * `kiln tune`: times the compiler's choices for a model's kernels on the adapter, and keeps the fastest.
+ * `kiln tune`: times the compiler's choices for a model's kernels on the adapter, and keeps the
+ * fastest.
  */
 import { existsSync } from "node:fs";
 import { settings } from "../devices/settings.ts";

@@ -84,7 +84,8 @@ async function listOf(t: Tensor): Promise<Nested> {
 }
 
 /**
- * `data`, `toList` and `item` throw in a trace, rather than reject later: a promise in a function is truthy, whatever it is of.
+ * `data`, `toList` and `item` throw in a trace, rather than reject later: a promise in a function
+ * is truthy, whatever it is of.
  */
 const methods = {
   data(this: Tensor): Promise<HostArray> {

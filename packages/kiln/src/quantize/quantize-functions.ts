@@ -75,8 +75,8 @@ const nameOf = (t: Tensor): string => String(t.attrs.name);
  * Functions whose products have weights of few bits: each matrix that products alone read becomes
  * words of 4 or 8 bits with a scale for each block of 32 inputs, or halves; all else stays as it is
  * and is named with the reason, as a weight with NaN, infinities, or numbers beyond those of "f16".
- * With "f16", whatever has two axes or more becomes halves. Functions that share a weight share what
- * stands for it.
+ * With "f16", whatever has two axes or more becomes halves. Functions that share a weight share
+ * what stands for it.
  *
  * An error of int8 is at most half of 1/127 of the largest element of its block, of int4 1/8 of it,
  * of f16 2^-11 of the element. Rejects with GraphError for a format that is not known, a function

@@ -1,5 +1,6 @@
 /**
- * Losses over classes: negative log-likelihood and softmax cross-entropy, with class weights and a class that is ignored.
+ * Losses over classes: negative log-likelihood and softmax cross-entropy, with class weights and a
+ * class that is ignored.
  */
 import {
   convert,

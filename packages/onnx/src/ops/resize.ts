@@ -1,6 +1,7 @@
 /**
- * Resize and Upsample, one axis after the other: nearest places are read, linear and cubic results are weighted sums of a few places
- * (`sampling` of the IR). Where extents are symbolic, places and weights are computed by the program in float32.
+ * Resize and Upsample, one axis after the other: nearest places are read, linear and cubic results
+ * are weighted sums of a few places (`sampling` of the IR). Where extents are symbolic, places and
+ * weights are computed by the program in float32.
  */
 import {
   checkAxis,

@@ -1,5 +1,6 @@
 /**
- * `docs/tfjs-ops.md`: one row an op of graph models and a layer of layers models, read off the tables.
+ * `docs/tfjs-ops.md`: one row an op of graph models and a layer of layers models, read off the
+ * tables.
  */
 import { graphRows, layerRows, refused } from "@kiln-ml/tfjs-files";
 import { banner, table } from "./source.ts";

@@ -30,11 +30,8 @@ export class Reliefs implements Relief {
     return anchors.length > 0;
   }
 
-  #rounds = 0;
-
   /** Relieves each of these; false if there was nothing to do. */
   addAll(over: Over, fusion: Fusion, stored: ReadonlySet<Tensor>): boolean {
-    this.#rounds++;
     const before = this.size;
     for (const g of over.groups.keys()) this.add(g, fusion, boundWithout(fusion, stored, g, over));
     return this.size > before;
@@ -63,23 +60,14 @@ export class Reliefs implements Relief {
     else if (parts[0]) this.forced.add(parts[0]);
   }
 
-  /** Bindings to be left over, once others took the place of what was taken out. */
-  get #spare(): number {
-    return this.#rounds >> 2;
-  }
-
-  /** How many to take out of a kernel with so many too many: more once it was not enough. */
-  #most(excess: number): number {
-    return Math.max(1, excess) * 2 ** this.#spare;
-  }
-
   /** As `takeOut`, of groups beside the kernel's own: each binds a tensor or more. */
   private partFrom(beside: readonly Group[], most: number, bound: Bound): void {
     const taken = new Set<Tensor>();
-    for (const { members } of beside.slice(0, this.#most((bound(taken) ?? 0) - most))) {
+    const excess = Math.max(1, (bound(taken) ?? 0) - most);
+    for (const { members } of beside.slice(0, excess)) {
       for (const t of members.keys()) taken.add(t);
       this.apart.add([...members.keys()][0]!);
-      if ((bound(taken) ?? 0) <= most - this.#spare) return;
+      if ((bound(taken) ?? 0) <= most) return;
     }
   }
 

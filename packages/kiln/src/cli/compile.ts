@@ -26,7 +26,7 @@ import {
 } from "./model.ts";
 import { helpOf, type Option, shared, tableOf } from "./options.ts";
 import { placed } from "./placement-text.ts";
-import { checkQuantize, quantizedOf, reportOptions } from "./quantize.ts";
+import { checkQuantize, inFewBits, quantizedOf, reportOptions } from "./quantize.ts";
 import { say } from "./terminal.ts";
 import { tuningFrom } from "./tuning.ts";
 import { oneFile, type Parsed, parseOptions, targetsFrom, UsageError } from "./usage.ts";
@@ -114,12 +114,7 @@ export async function run(args: readonly string[]): Promise<number> {
     ? await loadModel("compile", script, values)
     : await modelOf(script, exports);
   const entry = entryName(given.name);
-  const few =
-    values.quantize === undefined
-      ? undefined
-      : await quantizedOf(front, { [entry]: given }, values);
-  const model = few ? { ...given, ...few.functions[entry]! } : given;
-  const told = few?.told;
+  const { model, told } = await inFewBits(front, entry, given, values);
   if (targets.length > 1)
     return compileEntries({ ...where, told }, front, { [entry]: model as never }, model.name);
   if (outside) {

@@ -87,6 +87,18 @@ export async function quantizedOf(
   return { functions: made.functions, told: { text, json: { weights, kept, outputs } } };
 }
 
+/** A model as `--quantize` wants it, and what that costs; as it is without. */
+export async function inFewBits<M extends PlainFunction>(
+  front: Front,
+  entry: string,
+  given: M,
+  values: Values,
+): Promise<{ readonly model: M; readonly told?: Told }> {
+  if (values.quantize === undefined) return { model: given };
+  const { functions, told } = await quantizedOf(front, { [entry]: given }, values);
+  return { model: { ...given, ...functions[entry]! }, told };
+}
+
 interface Compared {
   readonly name: string;
   readonly before: PlainFunction;

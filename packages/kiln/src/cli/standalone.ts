@@ -7,7 +7,7 @@ import { entryName, isLanguageModel } from "./compile-entries.ts";
 import { bytesText, weightBytes } from "./extents.ts";
 import { short } from "./failure.ts";
 import { exportsOf, frontOf, isGraph, loadModel, modelOf } from "./model.ts";
-import { quantizedOf } from "./quantize.ts";
+import { inFewBits } from "./quantize.ts";
 import { standaloneOf } from "./standalone/files.ts";
 import { say } from "./terminal.ts";
 import { type Parsed, UsageError } from "./usage.ts";
@@ -52,12 +52,7 @@ export async function compileStandalone(
   const name = typeof values.name === "string" ? values.name : basename(resolve(out));
   settings.target = "js";
   const front = await frontOf(script);
-  const entry = entryName(given.name);
-  const few =
-    values.quantize === undefined
-      ? undefined
-      : await quantizedOf(front, { [entry]: given }, values);
-  const model = few ? { ...given, ...few.functions[entry]! } : given;
+  const { model, told } = await inFewBits(front, entryName(given.name), given, values);
   const artifact = await front.exportArtifact(model.fn as (...args: unknown[]) => unknown, {
     inputs: model.inputs,
     target: "native",
@@ -74,14 +69,14 @@ export async function compileStandalone(
     const sizes = Object.fromEntries([...files].map(([file, { length }]) => [file, length]));
     const weights = weightBytes(artifact);
     const named = { out, name: artifact.name, prefix, ...counts };
-    const quantized = few && { quantized: few.told.json };
+    const quantized = told && { quantized: told.json };
     const result = { ...named, files: sizes, weights, runBytes, ...quantized };
     say(`${JSON.stringify(result, null, 2)}\n`);
     return 0;
   }
   const sizes = [...files].map(([file, { length }]) => `${file} ${bytesText(length)}`);
   say(
-    `wrote ${out}: ${artifact.name} as C of ${lanes} lanes, ${counts.steps} steps, ${counts.kernels} kernels; a run takes ${bytesText(runBytes)}\n  ${sizes.join(", ")}\n  build it: make -C ${out}\n${few?.told.text ?? ""}`,
+    `wrote ${out}: ${artifact.name} as C of ${lanes} lanes, ${counts.steps} steps, ${counts.kernels} kernels; a run takes ${bytesText(runBytes)}\n  ${sizes.join(", ")}\n  build it: make -C ${out}\n${told?.text ?? ""}`,
   );
   return 0;
 }
